@@ -1,0 +1,68 @@
+"""What the environment says; the only reader of `os.environ` in the package.
+
+Read at each call, never at import: a notebook may set a variable in a cell. Which environment the worker gets is
+decided here too, as an allow-list.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Variable that holds a key -> (Hermes's provider id, host the requests go to). First found wins, in this order.
+KEY_VARIABLES: dict[str, tuple[str, str]] = {
+    "ANTHROPIC_API_KEY": ("anthropic", "api.anthropic.com"),
+    "OPENROUTER_API_KEY": ("openrouter", "openrouter.ai"),
+    "OPENAI_API_KEY": ("openai-api", "api.openai.com"),
+    "GEMINI_API_KEY": ("gemini", "generativelanguage.googleapis.com"),
+    "DEEPSEEK_API_KEY": ("deepseek", "api.deepseek.com"),
+}
+
+# What a worker may inherit. Everything else of the kernel's environment stays with the kernel.
+WORKER_VARIABLES = frozenset(
+    {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "TERM",
+        "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+        "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+    }
+)  # fmt: skip
+
+
+def variable(name: str) -> str | None:
+    """The value of an environment variable, None when it is unset or blank."""
+    value = os.environ.get(name, "").strip()
+    return value or None
+
+
+def home() -> str | None:
+    """The state folder the user chose (HERMES_NB_HOME); None means `.hermes-nb` in the working directory."""
+    return variable("HERMES_NB_HOME")
+
+
+def model() -> str | None:
+    """The model the user chose (HERMES_NB_MODEL), e.g. `offline` or `anthropic:claude-sonnet-4-5`; None when unset."""
+    return variable("HERMES_NB_MODEL")
+
+
+def found_key() -> tuple[str, str, str] | None:
+    """(variable, provider, host) of the first model key found in the environment; None when there is none."""
+    for name, (provider, host) in KEY_VARIABLES.items():
+        if variable(name):
+            return name, provider, host
+    return None
+
+
+def secrets() -> dict[str, str]:
+    """Values in the environment that look like secrets, by variable name; used only to mask them."""
+    marks = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+    return {k: v for k, v in os.environ.items() if any(m in k.upper() for m in marks) and len(v) >= 8}
+
+
+def worker_environment(extra: Mapping[str, str] = {}) -> dict[str, str]:  # noqa: B006 - never changed
+    """The environment of a worker: the allow-list, the locale variables (LC_*), and `extra` over them."""
+    kept = {k: v for k, v in os.environ.items() if k in WORKER_VARIABLES or k.startswith("LC_")}
+    return {**kept, **extra}

@@ -1,0 +1,1 @@
+"""Sub-commands of `%hermes`: one file each, found by name."""

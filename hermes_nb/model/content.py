@@ -1,0 +1,26 @@
+"""Parts of a prompt: text and images, as seed 001's `ContentPart`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class ContentPart:
+    """One part of a prompt: `type="text"` with `text`, or `type="image"` with `data` (base64) and `mime_type`."""
+
+    type: Literal["text", "image"]
+    text: str = ""
+    data: str = ""
+    mime_type: str = ""
+
+
+def prompt_text(prompt: str | list[ContentPart]) -> str:
+    """The text of a prompt; an image is named as `[image/png, 12 kB]`."""
+    if isinstance(prompt, str):
+        return prompt
+    parts = (
+        p.text if p.type == "text" else f"[{p.mime_type or 'image'}, {len(p.data) * 3 // 4000} kB]" for p in prompt
+    )
+    return "\n\n".join(parts)

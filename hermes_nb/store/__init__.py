@@ -1,0 +1,1 @@
+"""The index of all sessions: one sqlite file, read and written through aiosqlite. It can be rebuilt from journals."""
