@@ -12,13 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Variable that holds a key -> (Hermes's provider id, host the requests go to). First found wins, in this order.
-KEY_VARIABLES: dict[str, tuple[str, str]] = {
-    "ANTHROPIC_API_KEY": ("anthropic", "api.anthropic.com"),
-    "OPENROUTER_API_KEY": ("openrouter", "openrouter.ai"),
-    "OPENAI_API_KEY": ("openai-api", "api.openai.com"),
-    "GEMINI_API_KEY": ("gemini", "generativelanguage.googleapis.com"),
-    "DEEPSEEK_API_KEY": ("deepseek", "api.deepseek.com"),
+# Variable that holds a key -> (Hermes's provider id, host the requests go to, the model used when none is named).
+# First found wins. Model ids: each provider's mid-priced entry in hermes-agent 0.19's own list (hermes_cli/models.py).
+KEY_VARIABLES: dict[str, tuple[str, str, str]] = {
+    "OPENROUTER_API_KEY": ("openrouter", "openrouter.ai", "anthropic/claude-sonnet-5"),
+    "ANTHROPIC_API_KEY": ("anthropic", "api.anthropic.com", "claude-sonnet-5"),
+    "OPENAI_API_KEY": ("openai-api", "api.openai.com", "gpt-5.6-terra"),
+    "GEMINI_API_KEY": ("gemini", "generativelanguage.googleapis.com", "gemini-3.5-flash"),
+    "DEEPSEEK_API_KEY": ("deepseek", "api.deepseek.com", "deepseek-v4-flash"),
 }
 
 # What a worker may inherit. Everything else of the kernel's environment stays with the kernel.
@@ -48,12 +49,14 @@ def model() -> str | None:
     return variable("HERMES_NB_MODEL")
 
 
-def found_key() -> tuple[str, str, str] | None:
-    """(variable, provider, host) of the first model key found in the environment; None when there is none."""
-    for name, (provider, host) in KEY_VARIABLES.items():
-        if variable(name):
-            return name, provider, host
-    return None
+def found_key() -> str | None:
+    """The first variable of `KEY_VARIABLES` that holds a key; None when there is none."""
+    return next((name for name in KEY_VARIABLES if variable(name)), None)
+
+
+def key_variable(provider: str) -> str | None:
+    """The variable that holds a provider's key; None for a provider we know no variable of."""
+    return next((name for name, (known, _, _) in KEY_VARIABLES.items() if known == provider), None)
 
 
 def secrets() -> dict[str, str]:

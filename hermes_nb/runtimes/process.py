@@ -1,0 +1,256 @@
+"""The default runtime: a worker process of this machine, over two pipes.
+
+The worker has its own session (a kernel's interrupt does not reach it), an allow-listed environment, no standard input, and
+a log file as stdout and stderr. It ends when the kernel's end of the pipe closes; that half is `hermes_nb.engine`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_nb import _settings
+from hermes_nb.engine import wire
+from hermes_nb.errors import UnsupportedPlatformError, WorkerDiedError, WorkerStartError
+from hermes_nb.runtimes._base import Connection, Place
+
+EXIT_POLL_S = 0.25  # where the system has no pidfd
+
+
+@dataclass
+class Process:
+    """Runs agents in a worker process beside the kernel.
+
+    Args:
+        executable: A Python interpreter that has hermes-agent and hermes_nb; "hermes" means the kernel's own.
+        options: `environment` (dict of str) is laid over the worker's allow-listed environment.
+
+    Source: seed 001, `Process`. There `executable` is the `hermes` command; that command has no way to call a notebook's
+    functions in place, so the worker is `python -P -m hermes_nb.engine`.
+    """
+
+    executable: str = "hermes"
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """`{"type": "process", "executable": ..., "options": ...}`, environment values left out."""
+        options = {k: v for k, v in self.options.items() if k != "environment"}
+        return {"type": "process", "executable": self.executable, "options": options}
+
+    async def open(
+        self,
+        place: Place,
+        *,
+        on_message: Callable[[dict[str, Any]], None],
+        on_end: Callable[[str], None],
+    ) -> Connection:
+        """Start the worker process (see `Runtime.open`)."""
+        if os.name != "posix":
+            raise UnsupportedPlatformError(
+                "The Process runtime needs a POSIX system (Linux, macOS, WSL); this is Windows."
+                " Run the notebook's kernel in WSL, or in a container."
+            )
+        process, read_fd, write_fd = self._spawn(place)
+        return _Pipes(process, read_fd, write_fd, on_message, on_end)
+
+    def _spawn(self, place: Place) -> tuple[subprocess.Popen[bytes], int, int]:
+        python = sys.executable if self.executable == "hermes" else self.executable
+        place.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        read_here, write_there = os.pipe()
+        read_there, write_here = os.pipe()
+        command = [
+            python, "-P", "-m", "hermes_nb.engine",
+            "--read-fd", str(read_there), "--write-fd", str(write_there),
+            "--home", str(place.home), "--journal", str(place.journal),
+            "--producer", place.producer, "--log", str(place.log),
+        ]  # fmt: skip
+        environment = _settings.worker_environment(
+            {"HERMES_HOME": str(place.home), "PYTHONUNBUFFERED": "1", **self.options.get("environment", {})}
+        )
+        log_fd = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log_fd,
+                stderr=log_fd,
+                pass_fds=(read_there, write_there),
+                env=environment,
+                cwd=place.working_dir,
+                start_new_session=True,
+            )
+        except OSError as exc:
+            os.close(read_here)
+            os.close(write_here)
+            raise WorkerStartError(
+                f"The worker could not be started with {python!r}: {exc.strerror}. Check Process(executable=...)."
+            ) from exc
+        finally:
+            for descriptor in (read_there, write_there, log_fd):
+                os.close(descriptor)
+        return process, read_here, write_here
+
+
+class _Pipes:
+    """The kernel's end of the two pipes; lives on the IO loop."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        read_fd: int,
+        write_fd: int,
+        on_message: Callable[[dict[str, Any]], None],
+        on_end: Callable[[str], None],
+    ) -> None:
+        self.pid: int | None = process.pid
+        self._process = process
+        self._read_fd, self._write_fd = read_fd, write_fd
+        self._on_message, self._on_end = on_message, on_end
+        self._loop = asyncio.get_running_loop()
+        self._splitter = wire.LineSplitter()
+        self._outgoing = bytearray()
+        self._is_writing = False
+        self._is_gone = False
+        self._ended = asyncio.Event()
+        os.set_blocking(read_fd, False)
+        os.set_blocking(write_fd, False)
+        self._loop.add_reader(read_fd, self._read)
+        self._watcher = self._loop.create_task(self._watch())
+
+    # -- reading -------------------------------------------------------------------------------------------------
+    def _read(self) -> None:
+        try:
+            data = os.read(self._read_fd, wire.READ_SIZE)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(self._read_fd)
+            return
+        for message in self._messages(data):
+            self._on_message(message)
+
+    def _messages(self, data: bytes) -> Iterator[dict[str, Any]]:
+        for line in self._splitter.feed(data):
+            try:
+                yield wire.decode(line)
+            except ValueError:
+                yield {"v": wire.VERSION, "kind": "malformed", "line": line[:500].decode("utf-8", "replace")}
+
+    def _drain(self) -> None:
+        """What a dead worker left in the pipe; its forked children may still hold the other end."""
+        while True:
+            try:
+                data = os.read(self._read_fd, wire.READ_SIZE)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            for message in self._messages(data):
+                self._on_message(message)
+
+    # -- writing -------------------------------------------------------------------------------------------------
+    def send(self, kind: str, /, **keys: Any) -> None:
+        line = wire.encode(kind, **keys)
+        if self._is_gone:
+            raise WorkerDiedError("The worker is gone; the next run starts a new one.")
+        try:
+            is_here = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            is_here = False
+        if is_here:
+            self._write(line)
+        else:
+            self._loop.call_soon_threadsafe(self._write, line)
+
+    def _write(self, line: bytes) -> None:
+        if self._is_gone:
+            return
+        self._outgoing += line
+        if not self._is_writing:
+            self._flush()
+
+    def _flush(self) -> None:
+        try:
+            while self._outgoing:
+                del self._outgoing[: os.write(self._write_fd, self._outgoing[: wire.READ_SIZE])]
+        except BlockingIOError:
+            if not self._is_writing:
+                self._is_writing = True
+                self._loop.add_writer(self._write_fd, self._flush)
+            return
+        except BrokenPipeError:
+            self._outgoing.clear()
+        if self._is_writing:
+            self._is_writing = False
+            self._loop.remove_writer(self._write_fd)
+
+    # -- end -----------------------------------------------------------------------------------------------------
+    async def _watch(self) -> None:
+        await self._exited()
+        self._is_gone = True
+        self._loop.remove_reader(self._read_fd)
+        if self._is_writing:
+            self._loop.remove_writer(self._write_fd)
+        self._drain()
+        # The worker is not reaped yet, so its process group's id can't have been given to another.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        code = self._process.wait()
+        os.close(self._read_fd)
+        os.close(self._write_fd)
+        self._ended.set()
+        self._on_end(_reason(code))
+
+    async def _exited(self) -> None:
+        """Return when the process has ended, without reaping it."""
+        try:
+            descriptor = os.pidfd_open(self._process.pid)
+        except (AttributeError, OSError):
+            while not self._has_exited():
+                await asyncio.sleep(EXIT_POLL_S)
+            return
+        exited = asyncio.Event()
+        self._loop.add_reader(descriptor, exited.set)
+        try:
+            await exited.wait()
+        finally:
+            self._loop.remove_reader(descriptor)
+            os.close(descriptor)
+
+    def _has_exited(self) -> bool:
+        try:
+            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        except ChildProcessError:
+            return True
+
+    def kill(self) -> None:
+        if not self._is_gone:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def close(self, grace_s: float = 1.0) -> None:
+        if not self._is_gone:
+            with contextlib.suppress(WorkerDiedError):
+                self.send("shutdown")
+            try:
+                await asyncio.wait_for(self._ended.wait(), grace_s)
+            except TimeoutError:
+                self.kill()
+        await self._watcher
+
+
+def _reason(code: int) -> str:
+    """How the worker ended, for people."""
+    if code >= 0:
+        return f"it exited with status {code}"
+    try:
+        return f"it was killed by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"it was killed by signal {-code}"
