@@ -1,0 +1,108 @@
+"""The schema, as ordered steps. A step and its record are one transaction; a step is never edited once released."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from hermes_nb.errors import StoreError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.store.connection import Connection
+
+# The kinds a turn's row is computed from; the partial index below lists the same.
+MARKS = ("turn.started", "turn.completed", "turn.failed", "turn.stopped", "model.completed", "context.compressed")
+_MARKS = ", ".join(f"'{kind}'" for kind in MARKS)
+
+# AUTOINCREMENT: a rowid is never given twice, so `after_rowid` stays right when the newest session is deleted.
+# The triggers see a row only if it was really inserted: what is said twice is indexed once.
+STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "events and sessions",
+        (
+            """CREATE TABLE events (
+                rowid INTEGER PRIMARY KEY AUTOINCREMENT,
+                session_id TEXT NOT NULL,
+                producer TEXT NOT NULL,
+                attempt INTEGER NOT NULL,
+                seq INTEGER NOT NULL,
+                turn_id TEXT NOT NULL,
+                span_id TEXT NOT NULL,
+                parent_id TEXT,
+                at_unix_s REAL NOT NULL,
+                kind TEXT NOT NULL,
+                v INTEGER NOT NULL,
+                data TEXT NOT NULL,
+                UNIQUE (session_id, producer, attempt, seq)
+            )""",
+            "CREATE INDEX events_by_session ON events (session_id, rowid)",
+            "CREATE INDEX events_by_turn ON events (turn_id, rowid)",
+            f"CREATE INDEX events_marks ON events (session_id, rowid) WHERE kind IN ({_MARKS})",
+            """CREATE TABLE sessions (
+                session_id TEXT PRIMARY KEY,
+                agent TEXT NOT NULL DEFAULT '',
+                title TEXT NOT NULL DEFAULT '',
+                created_unix_s REAL NOT NULL,
+                last_used_unix_s REAL NOT NULL,
+                parent_session_id TEXT,
+                forked_at_turn_id TEXT,
+                first_day TEXT NOT NULL DEFAULT ''
+            )""",
+            "CREATE INDEX sessions_by_use ON sessions (last_used_unix_s)",
+        ),
+    ),
+    (
+        "full-text search of prompts and answers",
+        (
+            "CREATE VIRTUAL TABLE said USING fts5 (text, tokenize = 'unicode61 remove_diacritics 2')",
+            """CREATE TRIGGER said_prompt AFTER INSERT ON events WHEN new.kind = 'turn.started'
+                AND coalesce(json_extract(new.data, '$.prompt'), '') <> ''
+                BEGIN INSERT INTO said (rowid, text) VALUES (new.rowid, json_extract(new.data, '$.prompt')); END""",
+            """CREATE TRIGGER said_answer AFTER INSERT ON events
+                WHEN new.kind IN ('turn.completed', 'turn.failed', 'turn.stopped')
+                AND coalesce(json_extract(new.data, '$.text'), '') <> ''
+                BEGIN INSERT INTO said (rowid, text) VALUES (new.rowid, json_extract(new.data, '$.text')); END""",
+            "CREATE TRIGGER said_forget AFTER DELETE ON events BEGIN DELETE FROM said WHERE rowid = old.rowid; END",
+        ),
+    ),
+)
+
+
+_RECORDS = """CREATE TABLE IF NOT EXISTS migrations
+    (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_unix_s REAL NOT NULL)"""
+
+
+async def migrate(connection: Connection, path: Path) -> int:
+    """Bring the file up to the newest schema; returns how many steps were taken.
+
+    Raises:
+        StoreError: A newer hermes_nb wrote the file.
+    """
+    async with connection.transaction():  # also finds out, at once, whether the file may be written
+        await connection.execute(_RECORDS)
+    n_steps = 0
+    for version, (name, statements) in enumerate(STEPS, start=1):
+        if await _version(connection) >= version:
+            continue
+        async with connection.transaction():
+            if await _version(connection) >= version:  # another process took the step meanwhile
+                continue
+            for statement in statements:
+                await connection.execute(statement)
+            await connection.execute(
+                "INSERT INTO migrations (version, name, applied_unix_s) VALUES (?, ?, ?)", (version, name, time.time())
+            )
+            n_steps += 1
+    version = await _version(connection)
+    if version > len(STEPS):
+        raise StoreError(
+            f"The store {path} was written by a newer hermes_nb (schema {version}, this one knows {len(STEPS)})."
+            " Upgrade hermes-nb, or set HERMES_NB_HOME to another folder."
+        )
+    return n_steps
+
+
+async def _version(connection: Connection) -> int:
+    rows = await connection.rows("SELECT coalesce(max(version), 0) FROM migrations")
+    return int(rows[0][0])

@@ -1,0 +1,204 @@
+"""The store: opened, kept open by several kernels at once, set aside when damaged, closed without a trace.
+
+The journals of the workers are the log of record; this file is their index and can be rebuilt from them. Two
+connections: one writes, one reads, so that a lock that is waited for stops no reading and nothing uncommitted is seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hermes_nb.errors import StoreError
+from hermes_nb.model.event import Event
+from hermes_nb.store import damage, read, search
+from hermes_nb.store.connection import Connection
+from hermes_nb.store.failure import DamagedStoreError
+from hermes_nb.store.follow import POLL_S, Followers
+from hermes_nb.store.ingest import ingest
+from hermes_nb.store.migration import migrate
+from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
+
+LOCK_TIMEOUT_S = 10.0
+_RECOVER_S = 2.0  # how long to wait for other processes to let go of a damaged file
+
+T = TypeVar("T")
+
+
+class Store:
+    """All sessions of one state folder. Made by `Store.open`; belongs to the event loop that opened it.
+
+    Attributes:
+        path: The file.
+        warnings: What the user should hear about the opening; e.g. that a damaged file was set aside, and where.
+    """
+
+    def __init__(
+        self, path: Path, writer: Connection, reader: Connection, *, presence: damage.Presence, warnings: Sequence[str]
+    ) -> None:
+        self.path = path
+        self.warnings = list(warnings)
+        self._writer = writer
+        self._reader = reader
+        self._presence = presence
+        self._followers = Followers()
+
+    @classmethod
+    async def open(cls, path: Path, *, lock_timeout_s: float = LOCK_TIMEOUT_S) -> Store:
+        """The store in that file, created and brought up to date where needed.
+
+        Args:
+            path: The file; missing folders are made, for this user alone.
+            lock_timeout_s: How long a lock of another process is waited for, here and at each ingest.
+
+        Raises:
+            StoreError: It can't be opened, created or written, is locked, or a newer hermes_nb wrote it; the message
+                names the file and the cure. A damaged file is no error: it is set aside (see `warnings`), unless
+                another process has it open.
+        """
+        path = Path(path).absolute()
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            presence = damage.Presence(path.parent)
+        except OSError as exc:
+            raise StoreError(
+                f"The folder of the store {path} can't be made or read ({exc.strerror or exc})."
+                " Set HERMES_NB_HOME to a folder you may write."
+            ) from exc
+        try:
+            await presence.share()
+            try:
+                writer, reader = await _connect(path, lock_timeout_s)
+                warnings: list[str] = []
+            except DamagedStoreError:
+                writer, reader, warnings = await _recover(path, presence, lock_timeout_s)
+        except BaseException:
+            presence.close()
+            raise
+        return cls(path, writer, reader, presence=presence, warnings=warnings)
+
+    async def ingest(self, events: Sequence[Event]) -> int:
+        """Store events; returns how many were new. All or none; the same event twice is stored once.
+
+        Raises:
+            StoreError: Full disk, read-only, locked for too long, damaged, closed.
+        """
+        try:
+            return await self._guarded(ingest(self._writer, events))
+        finally:
+            self._followers.wake({event.session_id for event in events})
+
+    async def events(
+        self,
+        session_id: str | None = None,
+        *,
+        turn_id: str | None = None,
+        after_rowid: int = 0,
+        limit: int | None = None,
+    ) -> list[Event]:
+        """Events in order of arrival, of one session, one turn, or all.
+
+        Args:
+            session_id: None for all sessions.
+            turn_id: None for all turns.
+            after_rowid: Only what arrived after that row.
+            limit: At most so many; None for all.
+        """
+        found = read.events(self._reader, session_id, turn_id=turn_id, after_rowid=after_rowid, limit=limit)
+        return [event for _, event in await self._guarded(found)]
+
+    async def put_session(self, row: SessionRow) -> None:
+        """Create or update a session. An empty agent, title or day changes nothing; totals are not looked at."""
+        await self._guarded(read.put_session(self._writer, row))
+
+    async def session(self, session_id: str) -> SessionRow:
+        """The session of that id, else the only one of that title.
+
+        Raises:
+            SessionNotFoundError: There is none, or several have that title; the message lists ids.
+        """
+        return await self._guarded(read.session(self._reader, session_id))
+
+    async def sessions(self, *, limit: int = 50, agent: str | None = None) -> list[SessionRow]:
+        """Sessions, of one agent or all, the last used first."""
+        return await self._guarded(read.sessions(self._reader, limit=limit, agent=agent))
+
+    async def turns(self, session_id: str) -> list[TurnRow]:
+        """Turns of a session, oldest first; [] for an unknown one."""
+        return await self._guarded(read.turns(self._reader, session_id))
+
+    async def delete_session(self, session_id: str) -> None:
+        """Forget a session and its events.
+
+        Raises:
+            SessionNotFoundError: There is none of that id.
+        """
+        await self._guarded(read.delete_session(self._writer, session_id))
+
+    async def search(self, text: str, limit: int = 20) -> list[SearchHit]:
+        """Prompts and answers with every word of `text`, the best first; see `SearchHit`."""
+        return await self._guarded(search.search(self._reader, text, limit))
+
+    def follow(self, session_id: str, *, poll_s: float = POLL_S) -> AsyncIterator[Event]:
+        """What is stored of a session, then what comes, without end; ends when the store is closed.
+
+        Args:
+            session_id: May be unknown as yet.
+            poll_s: How often to look for what other processes stored; this process's own events need no looking.
+        """
+        return self._followers.follow(self._reader, session_id, poll_s=poll_s)
+
+    async def close(self) -> None:
+        """End the follows, close the file and leave no thread. Closing twice is fine."""
+        if self._followers.is_closed:
+            return
+        self._followers.close()
+        try:
+            await self._reader.close()
+        finally:
+            await self._writer.close()
+            self._presence.close()
+
+    async def _guarded(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await work
+        except DamagedStoreError:
+            damage.mark_suspect(self.path)
+            raise
+
+
+async def _connect(path: Path, lock_timeout_s: float) -> tuple[Connection, Connection]:
+    writer = await Connection.open(path, lock_timeout_s=lock_timeout_s)
+    try:
+        await damage.check(writer, path)
+        await migrate(writer, path)
+        return writer, await Connection.open(path, lock_timeout_s=lock_timeout_s, reads_only=True)
+    except BaseException:
+        await writer.close()
+        raise
+
+
+async def _recover(
+    path: Path, presence: damage.Presence, lock_timeout_s: float
+) -> tuple[Connection, Connection, list[str]]:
+    # Two kernels may find the damage at the same time: one moves the file, the other then finds the fresh one.
+    until_s = time.monotonic() + _RECOVER_S
+    while True:
+        is_alone = presence.try_alone()
+        try:
+            return *await _connect(path, lock_timeout_s), []
+        except DamagedStoreError as exc:
+            if is_alone:
+                moved = damage.move(path, str(exc))
+                return *await _connect(path, lock_timeout_s), [moved]
+            if time.monotonic() > until_s:
+                raise StoreError(
+                    f"The store {path} is damaged and still open in another process. Shut down the other kernels that"
+                    " use this folder, then restart this one: the file is then set aside and a fresh store is begun."
+                ) from exc
+        finally:
+            await presence.share()
+        await asyncio.sleep(0.05)
