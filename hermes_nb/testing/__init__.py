@@ -1,0 +1,10 @@
+"""For tests, ours and those of extension authors: a model that follows a script, and what a plug-in must hold.
+
+`ScriptedModel` is an OpenAI-compatible endpoint on loopback that answers step by step as told; the real Hermes talks to
+it over HTTP. `hermes_nb.testing.fixtures` has it as a pytest fixture. Nothing here is imported by the toolkit itself.
+"""
+
+from hermes_nb.testing.scripted import ScriptedModel
+from hermes_nb.testing.step import Call, Drop, Fail, Hang, Malformed, Say, Script, Step
+
+__all__ = ["Call", "Drop", "Fail", "Hang", "Malformed", "Say", "Script", "ScriptedModel", "Step"]
