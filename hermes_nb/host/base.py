@@ -66,6 +66,11 @@ class Host(Protocol):
     """A place to run tools and to show turns."""
 
     name: str
+    is_interactive: bool
+    """Whether a person watches: a notebook or an IPython prompt, not a script."""
+
+    def cell_id(self) -> str | None:
+        """Id of the request the calling thread is in (the parent header's msg_id in a kernel); None in a script."""
 
     def caller(self, *, blocks: bool, background: bool = False) -> Caller:
         """Who calls, seen from the calling thread."""

@@ -1,0 +1,1 @@
+"""Build, watch and ship Hermes agents from a notebook."""

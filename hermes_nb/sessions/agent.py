@@ -1,0 +1,312 @@
+"""An agent bound to an instance: what people run turns with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from hermes_nb.errors import LoopBlockedError, UsageError
+from hermes_nb.model.agent import Agent, Model
+from hermes_nb.model.content import ContentPart, prompt_text
+from hermes_nb.sessions.model_choice import ModelChoice
+from hermes_nb.sessions.result import RunResult
+from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.sessions.turn import Turn
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.hermes import Hermes
+    from hermes_nb.sessions.instance import Instance
+    from hermes_nb.tools.decorator import Tool
+
+TIMEOUT_S = 300.0
+
+
+class BoundAgent:
+    """An agent that can run turns; made by `Instance.add_agent` or `%hermes agent`.
+
+    Attributes:
+        instance: The instance whose worker runs it.
+        config: The declaration it was made of.
+        agent_id: Its id in the worker (`profile_id` in seed 001).
+        model: The model that answers, chosen when the agent was bound.
+        tools: The notebook functions it may call.
+        session_id: The conversation that runs continue; None before the first.
+
+    Source: seed 001, `BoundAgent`.
+    """
+
+    def __init__(
+        self, instance: Instance, config: Agent, agent_id: str, *, choice: ModelChoice, tools: Sequence[Tool]
+    ) -> None:
+        self.instance, self.config, self.agent_id = instance, config, agent_id
+        self.choice = choice
+        self.tools: list[Tool] = list(tools)
+        self.session_id: str | None = None
+        self.always_allowed: set[tuple[str, str]] = set()
+        self._notices: list[tuple[str, str]] = [("model", choice.notice)] if choice.notice else []
+
+    def __repr__(self) -> str:
+        return f"<BoundAgent {self.name!r}: {self.model.id} ({self.model.provider}), {len(self.tools)} tools>"
+
+    @property
+    def name(self) -> str:
+        """The agent's name."""
+        return self.config.name
+
+    @property
+    def profile_id(self) -> str:
+        """Seed 001's name for `agent_id`."""
+        return self.agent_id
+
+    @property
+    def hermes(self) -> Hermes:
+        """The Hermes it belongs to."""
+        return self.instance.hermes
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self.choice.model
+
+    @property
+    def model_notice(self) -> str | None:
+        """A line that says which model was chosen for the user and where requests go; None when they chose."""
+        return self.choice.notice
+
+    @property
+    def runtime_name(self) -> str:
+        """Name of the runtime, e.g. `process`."""
+        return str(self.instance.runtime.to_dict().get("type", "process"))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its worker has imported Hermes and answers."""
+        return self.instance.worker.is_ready
+
+    def take_notices(self) -> list[tuple[str, str]]:
+        """Notices (code, text) that were not shown yet; shown once, in the first turn."""
+        notices, self._notices = self._notices, []
+        return notices
+
+    def card(self) -> dict[str, Any]:
+        """What a card shows: agent, model, provider, host, tools (name to first line), toolsets, runtime, session, state."""
+        return {
+            "agent": self.name,
+            "model": self.model.id,
+            "provider": self.model.provider,
+            "host": self.model.host,
+            "notice": self.choice.notice,
+            "instructions": self.config.instructions,
+            "tools": {t.name: t.description.strip().splitlines()[0] if t.description.strip() else "" for t in self.tools},
+            "toolsets": list(self.config.toolsets or ()),
+            "runtime": self.runtime_name,
+            "session": self.session_id,
+            "state": str(self.hermes.state_dir),
+        }
+
+    # -- sessions ------------------------------------------------------------------------------------------------
+    async def new_session(self, *, title: str | None = None) -> str:
+        """Start a new conversation for the runs to come; returns its id."""
+        session = await self.hermes.io.awaited(self.hermes.new_session(self.name, title or ""))
+        self.session_id = session.id
+        return session.id
+
+    async def open_session(self, session_id: str) -> str:
+        """Go on with a stored conversation of this agent; returns its id.
+
+        Raises:
+            SessionNotFoundError: The store has none of that id.
+            UsageError: It belongs to another agent.
+        """
+        session = await self.hermes.io.awaited(self.hermes.open_session(session_id))
+        self._check_owner(session)
+        self.session_id = session.id
+        return session.id
+
+    def _check_owner(self, session: Session) -> None:
+        if session.agent != self.name:
+            raise UsageError(
+                f"Session {session.id} belongs to agent {session.agent!r}, not to {self.name!r}."
+                f" Run it with {session.agent!r}, or start a new session."
+            )
+
+    # -- turns ---------------------------------------------------------------------------------------------------
+    def submit(
+        self,
+        prompt: str | list[ContentPart],
+        *,
+        session_id: str | None = None,
+        background: bool = False,
+        blocks: bool = False,
+        timeout_s: float | None = None,
+        again: bool | str = False,
+        quiet: bool = False,
+    ) -> Turn:
+        """Start a turn and return its handle at once; any thread, no loop needed.
+
+        Args:
+            prompt: What to ask.
+            session_id: The conversation; None continues the agent's own, or starts one.
+            background: Nobody waits; output still goes to the asking cell.
+            blocks: The caller will block its loop until the end (`Turn.wait_blocking`).
+            timeout_s: Stop the turn after so many seconds, with status timed_out; None for no limit.
+            again: A turn's id, or True for the session's last turn: the new turn takes its place in the history.
+            quiet: Show nothing while it runs.
+
+        Raises:
+            UsageError: The prompt is empty, or the session belongs to another agent.
+            SessionNotFoundError: No such session.
+            LoopBlockedError: The agent has async tools and the caller blocks their loop.
+        """
+        text = prompt_text(prompt)
+        if not text.strip():
+            raise UsageError("The prompt is empty: nothing was sent. Write the question below the %%hermes run line.")
+        if timeout_s is not None and timeout_s <= 0:
+            raise UsageError(f"timeout must be more than 0 seconds, not {timeout_s:g}.")
+        hermes = self.hermes
+        caller = hermes.host.caller(blocks=blocks, background=background)
+        if caller.blocks_loop:
+            self._refuse_async_tools()
+        session = hermes.io.call(self._session(session_id))
+        replaces = session.last_turn_id() if again is True else (again or None)
+        turn = Turn(
+            self,
+            session,
+            turn_id=new_id("t"),
+            prompt=text,
+            caller=caller,
+            sink=hermes.host.open_sink(caller, quiet=quiet),
+            shown_in=None if quiet else hermes.host.cell_id(),
+            timeout_s=timeout_s,
+            replaces=replaces,
+        )
+        hermes.turns.append(turn)
+        hermes.io.soon(turn.begin)
+        return turn
+
+    async def _session(self, session_id: str | None) -> Session:
+        wanted = session_id or self.session_id
+        if wanted is None:
+            session = await self.hermes.new_session(self.name, "")
+        else:
+            session = await self.hermes.open_session(wanted)
+            self._check_owner(session)
+        if session_id is None:
+            self.session_id = session.id
+        return session
+
+    def _refuse_async_tools(self) -> None:
+        names = [t.name for t in self.tools if t.is_async and not t.parallel]
+        if names:
+            raise LoopBlockedError(
+                f"Agent {self.name!r} has async tools ({', '.join(names)}), which run on the event loop that this call"
+                " blocks. Use `await bound.run(...)` or `%%hermes run` in a cell of its own, or make them plain functions."
+            )
+
+    async def start(
+        self,
+        prompt: str | list[ContentPart],
+        *,
+        session_id: str | None = None,
+        timeout_s: float | None = None,
+        again: bool | str = False,
+        show: bool | None = None,
+    ) -> Turn:
+        """Start a turn without waiting; the handle has get, wait, stop, steer, approve."""
+        return self.submit(
+            prompt, session_id=session_id, background=True, timeout_s=timeout_s, again=again, quiet=self._quiet(show)
+        )
+
+    async def run(
+        self,
+        prompt: str | list[ContentPart],
+        *,
+        timeout: float = TIMEOUT_S,
+        session_id: str | None = None,
+        again: bool | str = False,
+        show: bool | None = None,
+    ) -> RunResult:
+        """Run a turn to its end, or until it waits for an approval.
+
+        Args:
+            prompt: What to ask.
+            timeout: Seconds after which the turn is stopped, with status timed_out.
+            session_id: The conversation; None continues the agent's own.
+            again: Replace a turn instead of adding one (see `submit`).
+            show: Stream the answer; None does so in a notebook or IPython, and not in a script.
+
+        Returns: the result; an outcome such as stopped or failed is its `status`, not an exception.
+
+        Raises:
+            asyncio.CancelledError: The task was cancelled; the turn is stopped and what there was is stored.
+        """
+        turn = self.submit(prompt, session_id=session_id, timeout_s=timeout, again=again, quiet=self._quiet(show))
+        try:
+            return await turn.wait(until_asked=True)
+        except asyncio.CancelledError:
+            turn.stop("cancelled")
+            await turn.wait()
+            raise
+
+    def run_sync(
+        self,
+        prompt: str | list[ContentPart],
+        *,
+        timeout: float = TIMEOUT_S,
+        session_id: str | None = None,
+        again: bool | str = False,
+        show: bool | None = None,
+    ) -> RunResult:
+        """`run` for code that can't await: blocks until the end.
+
+        Raises:
+            LoopBlockedError: Called on a running loop (a notebook cell) by an agent with async tools.
+            KeyboardInterrupt: Interrupted; the turn is stopped and what there was is stored.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            # No loop here: one of our own lets async tools run.
+            return asyncio.run(
+                self.run(prompt, timeout=timeout, session_id=session_id, again=again, show=self._show(show))
+            )
+        turn = self.submit(
+            prompt, session_id=session_id, blocks=True, timeout_s=timeout, again=again, quiet=self._quiet(show)
+        )
+        result = turn.wait_blocking(until_asked=True)
+        if turn.stop_reason == "interrupt":
+            raise KeyboardInterrupt
+        return result
+
+    async def chat(self, prompt: str | list[ContentPart], **options: Any) -> str:
+        """The final text of a turn (seed 002, `chat`).
+
+        Raises:
+            TurnError: The turn did not complete.
+        """
+        return (await self.run(prompt, **options)).raise_for_status().text
+
+    def _show(self, show: bool | None) -> bool:
+        return self.hermes.host.is_interactive if show is None else show
+
+    def _quiet(self, show: bool | None) -> bool:
+        return not self._show(show)
+
+    # -- tools ---------------------------------------------------------------------------------------------------
+    async def add_tools(self, tools: Sequence[Callable[..., Any]]) -> str:
+        """Attach more notebook functions; returns a binding id for `remove_tools`.
+
+        Raises:
+            ToolDefinitionError: A function that no schema can describe.
+            ToolNameError: A name taken by another tool of this agent, or owned by Hermes.
+        """
+        return self.instance.attach(self, tools)
+
+    async def remove_tools(self, binding_id: str) -> None:
+        """Detach what an `add_tools` attached.
+
+        Raises:
+            UsageError: No such binding.
+        """
+        self.instance.detach(self, binding_id)

@@ -1,0 +1,286 @@
+"""`Hermes`: the object that owns the IO loop, the store and every worker of a process."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError
+from hermes_nb.model.agent import Agent
+from hermes_nb.model.event import EventNumberer
+from hermes_nb.runtimes._base import Runtime
+from hermes_nb.sessions.instance import Instance
+from hermes_nb.sessions.io_loop import IoLoop
+from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.sessions.state_dir import StateDir, claim_instance, open_state_dir
+from hermes_nb.sessions.worker import Worker
+
+if TYPE_CHECKING:
+    from hermes_nb.host.base import Host
+    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.store.row import SessionRow
+    from hermes_nb.store.sqlite import Store
+
+DEFAULT_INSTANCE = "default"
+
+
+class Hermes:
+    """Everything of one process: instances, agents, sessions. Made by `Hermes.local()` or `Hermes.open_local()`.
+
+    Attributes:
+        state_dir: Folder of the store, the journals and the workers' homes.
+        turns: Turns started by this process, oldest first.
+        warnings: What was odd but survivable, as (unix seconds, code, text).
+
+    Source: seed 001, `Hermes`. There is no control plane in between: the workers are this process's children.
+    """
+
+    def __init__(self, *, state: StateDir, host: Host, runtime: Runtime | None = None) -> None:
+        self._state, self.host, self._runtime = state, host, runtime
+        self.state_dir: Path = state.path
+        self.working_dir = Path.cwd()
+        self.io = IoLoop()
+        self.numberer = EventNumberer(new_id("k"), time.time)
+        self.instances: dict[str, Instance] = {}
+        self.turns: list[Turn] = []
+        self.warnings: list[tuple[float, str, str]] = []
+        self._sessions: dict[str, Session] = {}
+        self._store: asyncio.Task[Store] | None = None
+        self._is_closed = False
+        if state.warning:
+            self.warn("state-dir", state.warning)
+
+    # -- making and ending ---------------------------------------------------------------------------------------
+    @classmethod
+    def open_local(
+        cls, *, runtime: Runtime | None = None, state: str | Path | None = None, host: Host | None = None
+    ) -> Hermes:
+        """A Hermes for this process that lives until `close()` (or the process's end). Starts nothing yet."""
+        from hermes_nb.host.detect import current
+
+        hermes = cls(state=open_state_dir(state), host=host or current(), runtime=runtime)
+        atexit.register(hermes.close)
+        return hermes
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def local(
+        cls,
+        *,
+        runtime: Runtime | None = None,
+        state: str | Path | None = None,
+        cleanup: bool = True,
+        host: Host | None = None,
+    ) -> AsyncIterator[Hermes]:
+        """A Hermes for the length of an `async with`.
+
+        Args:
+            runtime: Where workers run; None means `Process()`.
+            state: State folder; None means HERMES_NB_HOME, else `.hermes-nb` in the working directory.
+            cleanup: Remove the folders (homes, journals) of instances made here at the end; sessions stay in the store.
+            host: Where tools run and turns show; None finds it.
+
+        Example:
+            async with Hermes.local() as hermes:
+                instance = await hermes.create_instance("demo", agents=[Agent("helper", model="offline")])
+                print((await instance.agent("helper").run("Hello")).text)
+
+        Source: seed 001, `Hermes.local`.
+        """
+        hermes = cls.open_local(runtime=runtime, state=state, host=host)
+        try:
+            yield hermes
+        finally:
+            if cleanup:
+                for instance in list(hermes.instances.values()):
+                    await instance.delete()
+            await hermes.aclose()
+
+    async def aclose(self) -> None:
+        """`close` without blocking the caller's loop."""
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
+
+    def close(self) -> None:
+        """Stop running turns, end the workers, close the store. Idempotent; nothing of it is left."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        atexit.unregister(self.close)
+        with contextlib.suppress(RuntimeError):
+            self.io.call(self._close())
+        self.io.close()
+        self.host.close()
+        self._state.release()
+
+    async def _close(self) -> None:
+        running = [t for t in self.turns if not t.is_done]
+        for turn in running:
+            turn.stop("closed")
+        await asyncio.gather(*(t.ended() for t in running))
+        await asyncio.gather(*(i.worker.close() for i in self.instances.values()))
+        if self._store is not None:
+            await (await self._store).close()
+
+    # -- instances and agents ------------------------------------------------------------------------------------
+    async def create_instance(
+        self, name: str, *, agents: Sequence[Agent] = (), runtime: Runtime | None = None
+    ) -> Instance:
+        """A new instance (one Hermes home, one worker) with these agents bound.
+
+        Raises:
+            UsageError: The name is taken, or an agent can't be bound.
+            WorkerError: The worker did not come up.
+
+        Source: seed 001, `Hermes.create_instance`.
+        """
+        from hermes_nb.errors import UsageError
+
+        if name in self.instances:
+            raise UsageError(f"An instance named {name!r} is there already. Choose another name.")
+        instance = self._instance(name, runtime)
+        for agent in agents:
+            await instance.add_agent(agent)
+        return instance
+
+    def _instance(self, name: str, runtime: Runtime | None = None) -> Instance:
+        if name not in self.instances:
+            chosen = runtime or self._runtime or _default_runtime()
+            worker = Worker(
+                chosen,
+                claim_instance(self._state, name),
+                self.working_dir,
+                lambda text: self.warn("worker", text),
+            )
+            self.instances[name] = Instance(self, name, chosen, worker)
+        return self.instances[name]
+
+    async def remove_instance(self, instance: Instance, *, retain_data: bool) -> None:
+        """End an instance (see `Instance.delete`); on the IO loop."""
+        self.instances.pop(instance.name, None)
+        await instance.worker.close()
+        if not retain_data:
+            shutil.rmtree(instance.worker.folder.path, ignore_errors=True)
+
+    def bind(self, agent: Agent) -> BoundAgent:
+        """Bind an agent and return at once; its worker starts in the background.
+
+        Agents share a worker unless their `config` differs: a worker has one Hermes home, and so one configuration.
+        """
+        return self._instance(_instance_name(agent)).bind(agent)
+
+    @property
+    def agents(self) -> dict[str, BoundAgent]:
+        """Every bound agent by name."""
+        return {name: bound for i in self.instances.values() for name, bound in i.agents.items()}
+
+    def agent(self, name: str) -> BoundAgent:
+        """The bound agent of that name.
+
+        Raises:
+            AgentNotFoundError: There is none; the message lists those there are.
+        """
+        agents = self.agents
+        if name not in agents:
+            raise AgentNotFoundError(f"No agent named {name!r}. Known: {', '.join(sorted(agents)) or 'none'}.")
+        return agents[name]
+
+    # -- sessions ------------------------------------------------------------------------------------------------
+    async def opened_store(self) -> Store:
+        """The store, opened at the first use; on the IO loop.
+
+        Raises:
+            StoreError: It can't be opened.
+        """
+        if self._store is None or (self._store.done() and self._store.exception() is not None):
+            self._store = self.io.task(self._open_store())
+        return await asyncio.shield(self._store)
+
+    async def _open_store(self) -> Store:
+        from hermes_nb.store.sqlite import Store
+
+        return await Store.open(self._state.store)
+
+    async def new_session(self, agent: str, title: str) -> Session:
+        """A new conversation; on the IO loop. It is stored with its first turn."""
+        session = Session(agent, title=title)
+        self._sessions[session.id] = session
+        return session
+
+    async def open_session(self, session_id: str) -> Session:
+        """A conversation by id, a unique start of one, or its title; on the IO loop.
+
+        Raises:
+            SessionNotFoundError: None fits, or several do.
+        """
+        if session_id not in self._sessions:
+            full_id = await self._full_id(session_id)
+            if full_id not in self._sessions:
+                self._sessions[full_id] = await Session.load(await self.opened_store(), full_id)
+            return self._sessions[full_id]
+        return self._sessions[session_id]
+
+    async def _full_id(self, wanted: str) -> str:
+        rows = await (await self.opened_store()).sessions(limit=1000)
+        for fits in (
+            [r for r in rows if r.session_id == wanted],
+            [r for r in rows if r.session_id.startswith(wanted)],
+            [r for r in rows if r.title == wanted],
+        ):
+            if len(fits) == 1:
+                return fits[0].session_id
+            if fits:
+                raise SessionNotFoundError(
+                    f"Session {wanted!r} is not unique: {', '.join(r.session_id for r in fits[:5])}. Write more of the id."
+                )
+        raise SessionNotFoundError(f"No session {wanted!r}. `%hermes sessions` lists those there are.")
+
+    def sessions(self, limit: int = 20) -> list[SessionRow]:
+        """Stored conversations, last used first."""
+
+        async def rows() -> list[SessionRow]:
+            return await (await self.opened_store()).sessions(limit=limit)
+
+        return self.io.call(rows())
+
+    # -- odd things ----------------------------------------------------------------------------------------------
+    def warn(self, code: str, text: str) -> None:
+        """Keep a warning; `%hermes doctor` and the log show it."""
+        self.warnings.append((time.time(), code, text))
+        self.log(f"{code}: {text}")
+
+    def log(self, text: str) -> None:
+        """Write to `kernel.log` of the state folder; a folder that can't be written loses it."""
+        from hermes_nb.model.mask import mask
+
+        line = {"at_unix_s": round(time.time(), 3), "text": mask(text, self._secrets())}
+        with contextlib.suppress(OSError), (self.state_dir / "kernel.log").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=True) + "\n")
+
+    def _secrets(self) -> list[str]:
+        from hermes_nb import _settings
+
+        keys = [b.model.api_key for b in self.agents.values() if b.model.api_key]
+        return [*keys, *_settings.secrets().values()]
+
+
+def _default_runtime() -> Runtime:
+    from hermes_nb.runtimes.process import Process
+
+    return Process()
+
+
+def _instance_name(agent: Agent) -> str:
+    if not agent.config:
+        return DEFAULT_INSTANCE
+    import hashlib
+
+    text = json.dumps(agent.config, sort_keys=True, default=str)
+    return f"{DEFAULT_INSTANCE}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -1,0 +1,176 @@
+"""What a turn gives: the seed's five fields, and everything else as a view of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hermes_nb.errors import TurnError, TurnFailedError, TurnStoppedError, TurnTimeoutError, TurnUnfinishedError
+from hermes_nb.model.event import Event
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects
+
+    from hermes_nb.model.span import Span
+    from hermes_nb.views.rows import Row
+
+_ERRORS: Mapping[str, type[TurnError]] = {
+    "failed": TurnFailedError,
+    "stopped": TurnStoppedError,
+    "timed_out": TurnTimeoutError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRecord:
+    """One tool call of a turn.
+
+    `arguments` is the raw JSON text the model wrote, `content` what the model got back, `value` what the function
+    returned, whole (None for a tool of Hermes and in a result read back from the store).
+    """
+
+    name: str
+    arguments: str
+    status: str
+    content: str
+    duration_ms: float | None = None
+    value: Any = field(default=None, repr=False)
+
+
+@dataclass
+class RunResult:
+    """The outcome of a turn.
+
+    Attributes:
+        text: The answer; the part that had arrived when the turn did not complete.
+        status: completed, stopped, failed, timed_out, max_turns, awaiting_approval or needs_confirmation.
+        session_id: Its conversation.
+        turn_id: Its turn.
+        raw: Hermes's own result, messages left out.
+
+    Source: seed 001, `RunResult`; the properties are ours.
+    """
+
+    text: str
+    status: str
+    session_id: str
+    turn_id: str
+    raw: dict[str, Any] = field(default_factory=dict, repr=False)
+    events: Sequence[Event] = field(default=(), repr=False, kw_only=True)
+    values: Mapping[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
+    shown_in: str | None = field(default=None, repr=False, kw_only=True)
+
+    def __repr__(self) -> str:
+        text = " ".join(self.text.split())
+        head = text if len(text) <= 60 else text[:59] + "…"
+        return f"RunResult({self.status}, {head!r}, session={self.session_id}, turn={self.turn_id})"
+
+    def __str__(self) -> str:
+        """The text that scripts and terminals show: answer, rows, total line."""
+        from hermes_nb.views.text import render
+
+        return render(self.events)
+
+    @property
+    def _end(self) -> Mapping[str, Any]:
+        return next((e.data for e in reversed(self.events) if e.is_turn_end), {})
+
+    @property
+    def spans(self) -> list[Span]:
+        """The turn's spans, ordered by start."""
+        from hermes_nb.model.span import fold
+
+        return fold(self.events)
+
+    @property
+    def usage(self) -> dict[str, int]:
+        """Tokens of the turn: input_tokens, output_tokens, cache_read_tokens, ...; a count nobody gave is missing."""
+        return dict(self._end.get("usage") or {})
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Cost in US dollars; None when it is unknown."""
+        cost = self._end.get("cost_usd")
+        return None if cost is None else float(cost)
+
+    @property
+    def duration_s(self) -> float | None:
+        """How long the turn took, in seconds; None when it was never measured."""
+        duration_ms = self._end.get("duration_ms")
+        return None if duration_ms is None else float(duration_ms) / 1000
+
+    @property
+    def model(self) -> str | None:
+        """The model that was asked; None when the turn ended before."""
+        return next((str(e.data["model"]) for e in self.events if e.data.get("model")), None)
+
+    @property
+    def error(self) -> str | None:
+        """What went wrong and what to do; None when nothing did."""
+        data = self._end
+        text = " ".join(str(data[k]) for k in ("error", "hint") if data.get(k))
+        return text or None
+
+    @property
+    def tools(self) -> list[ToolRecord]:
+        """The turn's tool calls in the order they ended."""
+        return [
+            ToolRecord(
+                name=str(e.data.get("name", "")),
+                arguments=self._arguments(str(e.data.get("tool_call_id"))),
+                status=str(e.data.get("status", "")),
+                content=str(e.data.get("result", "")),
+                duration_ms=e.data.get("duration_ms"),
+                value=self.values.get(str(e.data.get("tool_call_id"))),
+            )
+            for e in self.events
+            if e.kind == "tool.completed"
+        ]
+
+    def _arguments(self, tool_call_id: str) -> str:
+        started = (e.data for e in self.events if e.kind == "tool.started")
+        return next((str(d.get("arguments", "")) for d in started if d.get("tool_call_id") == tool_call_id), "")
+
+    @property
+    def rows(self) -> list[Row]:
+        """The rows of the turn, in the grammar of Flyte's Agent tab."""
+        from hermes_nb.views.rows import render
+
+        return render(self.events)
+
+    def frame(self) -> pandas.DataFrame:
+        """One row per span; columns and dtypes as `hermes_nb.views.frame.render` documents them."""
+        from hermes_nb.views.frame import render
+
+        return render(self.events)
+
+    def figure(self) -> plotly.graph_objects.Figure:
+        """The timeline as a Plotly figure."""
+        from hermes_nb.views.figure import render, to_figure
+
+        return to_figure(render(self.events))
+
+    def raise_for_status(self) -> RunResult:
+        """This result, when the turn completed.
+
+        Raises:
+            TurnFailedError: Status failed.
+            TurnStoppedError: Status stopped.
+            TurnTimeoutError: Status timed_out.
+            TurnUnfinishedError: Any other status but completed.
+        """
+        if self.status == "completed":
+            return self
+        what = self.error or f"The turn ended as {self.status}."
+        raise _ERRORS.get(self.status, TurnUnfinishedError)(f"Turn {self.turn_id}: {what}", self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Answer, rows and totals as Markdown, HTML and text; one line in the cell that has already shown them."""
+        from hermes_nb.host.detect import current
+        from hermes_nb.views._bundle import bundle
+
+        if self.shown_in is not None and current().cell_id() == self.shown_in:
+            return {"text/plain": repr(self)}
+        return bundle(self.events)

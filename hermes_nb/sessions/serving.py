@@ -1,0 +1,167 @@
+"""Serves a turn's calls of notebook functions: approval first, then the host, then the result to the worker."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hermes_nb.errors import UsageError
+from hermes_nb.host.base import Caller, ToolCall
+from hermes_nb.sessions.session import new_id
+from hermes_nb.tools.call import ToolOutcome, denied, failed
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.tools.decorator import Tool
+
+ANSWERS = ("once", "always", "deny")
+OUTPUT_CHARS_MAX = 20_000  # of one tool's prints kept in the log; the cell shows all
+
+
+class ToolServing:
+    """The tool side of one turn; lives on the IO loop."""
+
+    def __init__(self, turn: Turn, tools: Sequence[Tool], caller: Caller) -> None:
+        self._turn, self._caller = turn, caller
+        self._tools = {t.name: t for t in tools}
+        self._waiting: dict[str, dict[str, Any]] = {}  # request_id -> the call that waits for approval, and its question
+        self._answered: dict[str, str] = {}
+        self._n_output_chars: dict[str, int] = {}
+        self.values: dict[str, Any] = {}
+
+    # -- calls ---------------------------------------------------------------------------------------------------
+    def call(self, message: dict[str, Any]) -> None:
+        """Run a call, or ask about it first."""
+        tool = self._tools.get(message["name"])
+        if tool is None:
+            known = ", ".join(sorted(self._tools)) or "none"
+            self._reply(message, failed(LookupError(f"No tool named {message['name']!r} is attached. Known: {known}.")))
+        elif self._needs_approval(tool, message["arguments"]):
+            self._ask(tool, message)
+        else:
+            self._run(tool, message)
+
+    def _run(self, tool: Tool, message: dict[str, Any]) -> None:
+        turn, io, call_id, span_id = self._turn, self._turn._io, message["call_id"], message.get("span_id")
+
+        def on_output(stream: str, text: str, mime_types: Sequence[str]) -> None:
+            io.soon(self._output, call_id, span_id, tool.name, stream, text, tuple(mime_types))
+
+        call = ToolCall(turn.id, call_id, tool, message["arguments"], on_output)
+        future = turn._hermes.host.submit(call, self._caller)
+
+        def on_done(future: concurrent.futures.Future[ToolOutcome]) -> None:
+            io.soon(self._reply, message, future.result())
+
+        future.add_done_callback(on_done)
+
+    def _output(
+        self, call_id: str, span_id: str | None, name: str, stream: str, text: str, mime_types: Sequence[str]
+    ) -> None:
+        kept = OUTPUT_CHARS_MAX - self._n_output_chars.get(call_id, 0)
+        if kept <= 0:
+            return
+        self._n_output_chars[call_id] = self._n_output_chars.get(call_id, 0) + len(text)
+        data: dict[str, Any] = {"tool_call_id": call_id, "name": name, "stream": stream, "text": text[:kept]}
+        if mime_types:
+            data["mime_types"] = list(mime_types)
+        self._turn.emit("tool.output", data, span_id=span_id)
+
+    def _reply(self, message: dict[str, Any], outcome: ToolOutcome) -> None:
+        self.values[message["call_id"]] = outcome.value
+        if outcome.traceback:
+            self._turn._hermes.log(f"tool {message['name']} of turn {self._turn.id}:\n{outcome.traceback}")
+        self._turn.tool_result(
+            call_id=message["call_id"],
+            status=outcome.status,
+            result=outcome.content,
+            result_chars=outcome.result_chars or len(outcome.content),
+            started_at_unix_s=outcome.started_at_unix_s,
+            duration_ms=outcome.duration_ms,
+            error_type=outcome.error_type,
+            error=outcome.error,
+        )
+
+    # -- approval ------------------------------------------------------------------------------------------------
+    def _needs_approval(self, tool: Tool, arguments: str) -> bool:
+        if (tool.name, _canonical(arguments)) in self._turn._agent.always_allowed:
+            return False
+        if callable(tool.approval):
+            try:
+                return bool(tool.approval(json.loads(arguments or "{}")))
+            except Exception:  # noqa: BLE001 - a predicate that can't tell must not let the call through
+                return True
+        return bool(tool.approval)
+
+    def _ask(self, tool: Tool, message: dict[str, Any]) -> None:
+        request_id = new_id("r")
+        data = {
+            "request_id": request_id,
+            "question": f"May the agent call {tool.name}?",
+            "name": tool.name,
+            "arguments": message["arguments"],
+            "choices": list(ANSWERS),
+        }
+        self._waiting[request_id] = {"tool": tool, "message": message, "data": data}
+        self._turn.emit("approval.requested", data, span_id=message.get("span_id"))
+        self._turn.asked()
+
+    def ask_worker_question(self, event_data: dict[str, Any]) -> None:
+        """Note a question of Hermes's own (approval of a built-in tool, `clarify`): it is answered over the wire."""
+        self._waiting[str(event_data["request_id"])] = {"data": dict(event_data)}
+        self._turn.asked()
+
+    @property
+    def n_waiting(self) -> int:
+        """How many requests are open."""
+        return len(self._waiting)
+
+    def pending(self) -> list[dict[str, Any]]:
+        """The open requests."""
+        return [dict(w["data"]) for w in list(self._waiting.values())]
+
+    async def answer(self, request_id: str, answer: str) -> None:
+        """Answer a request once (see `Turn.approve`)."""
+        if request_id in self._answered:
+            raise UsageError(f"Request {request_id} was answered already: {self._answered[request_id]}.")
+        waiting = self._waiting.get(request_id)
+        if waiting is None:
+            known = ", ".join(self._waiting) or "none"
+            raise UsageError(f"Turn {self._turn.id} has no open request {request_id!r}. Open: {known}.")
+        data = waiting["data"]
+        if "message" in waiting and answer not in ANSWERS:
+            raise UsageError(f"Answer {answer!r} is not one of {', '.join(ANSWERS)}.")
+        del self._waiting[request_id]
+        self._answered[request_id] = answer
+        if "message" not in waiting:
+            self._turn._worker.send("answer", turn_id=self._turn.id, request_id=request_id, answer=answer)
+            return
+        message, tool = waiting["message"], waiting["tool"]
+        self._turn.emit(
+            "approval.responded", {"request_id": request_id, "answer": answer, "name": data["name"]},
+            span_id=message.get("span_id"),
+        )  # fmt: skip
+        if answer == "deny":
+            self._reply(message, denied("The user did not allow this call."))
+            return
+        if answer == "always":
+            self._turn._agent.always_allowed.add((tool.name, _canonical(message["arguments"])))
+        self._run(tool, message)
+
+    def stop(self) -> None:
+        """Deny what is still asked."""
+        waiting, self._waiting = self._waiting, {}
+        for request_id, one in waiting.items():
+            self._answered[request_id] = "deny"
+            if "message" in one:
+                self._reply(one["message"], denied("The turn was stopped."))
+
+
+def _canonical(arguments: str) -> str:
+    """The arguments in one spelling, so that spaces and key order don't matter."""
+    try:
+        return json.dumps(json.loads(arguments or "{}"), sort_keys=True)
+    except ValueError:
+        return arguments

@@ -1,0 +1,134 @@
+"""Where state lives: `.hermes-nb/` under the working directory, or HERMES_NB_HOME; private to the user.
+
+Layout: `store.db` (index of all sessions), `instances/<name>/` (HERMES_HOME as `home/`, `journal.db`, `worker.log`), and a
+`.gitignore` that keeps all of it out of a repository. One process holds one instance folder, by a lock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_nb import _settings
+from hermes_nb.errors import StoreError
+
+FOLDER = ".hermes-nb"
+
+
+@dataclass
+class StateDir:
+    """The state folder; `warning` says why it is a temporary one, None when it is not."""
+
+    path: Path
+    warning: str | None = None
+
+    @property
+    def store(self) -> Path:
+        """The sqlite file of all sessions."""
+        return self.path / "store.db"
+
+    def release(self) -> None:
+        """Remove the folder when it was a temporary one."""
+        if self.warning is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def open_state_dir(chosen: str | Path | None = None) -> StateDir:
+    """The state folder, made when it is not there.
+
+    Args:
+        chosen: A folder; None takes HERMES_NB_HOME, else `.hermes-nb` in the working directory.
+
+    Raises:
+        StoreError: A folder that was named (by argument or HERMES_NB_HOME) can't be written.
+    """
+    named = chosen or _settings.home()
+    path = Path(named).expanduser() if named else Path.cwd() / FOLDER
+    try:
+        _prepare(path)
+    except OSError as exc:
+        if named:
+            raise StoreError(
+                f"The state folder {str(path)!r} can't be written: {exc.strerror or exc}."
+                " Choose another with HERMES_NB_HOME or state=..."
+            ) from exc
+        temporary = Path(tempfile.mkdtemp(prefix="hermes-nb-"))
+        _prepare(temporary)
+        return StateDir(
+            temporary,
+            f"{str(path)!r} can't be written ({exc.strerror or exc}): sessions are kept in a temporary folder and are gone"
+            " when this kernel ends. Set HERMES_NB_HOME to keep them.",
+        )
+    return StateDir(path)
+
+
+def _prepare(path: Path) -> None:
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    ignore = path / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("*\n", encoding="utf-8")
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise PermissionError(13, "Permission denied", str(path))
+
+
+@dataclass
+class InstanceDir:
+    """One instance's folder, locked by this process until `release`."""
+
+    path: Path
+    _lock: int
+
+    @property
+    def home(self) -> Path:
+        """HERMES_HOME of its worker."""
+        return self.path / "home"
+
+    @property
+    def journal(self) -> Path:
+        """The worker's journal."""
+        return self.path / "journal.db"
+
+    @property
+    def log(self) -> Path:
+        """What the worker prints."""
+        return self.path / "worker.log"
+
+    def log_tail(self, n_lines: int = 8) -> str:
+        """The last lines of the log, "" when there are none."""
+        with contextlib.suppress(OSError):
+            with self.log.open("rb") as file:
+                file.seek(max(0, self.log.stat().st_size - 8192))
+                return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-n_lines:])
+        return ""
+
+    def release(self) -> None:
+        """Let go of the lock."""
+        os.close(self._lock)
+
+
+def claim_instance(state: StateDir, name: str) -> InstanceDir:
+    """A folder for an instance that no other process holds: `<name>`, else `<name>-2`, `<name>-3` ...
+
+    Raises:
+        StoreError: The folder can't be written.
+    """
+    number = 1
+    while True:
+        path = state.path / "instances" / (name if number == 1 else f"{name}-{number}")
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as exc:
+            raise StoreError(f"The instance folder {str(path)!r} can't be written: {exc.strerror or exc}.") from exc
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            number += 1
+            continue
+        return InstanceDir(path, lock)

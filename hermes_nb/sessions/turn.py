@@ -1,0 +1,432 @@
+"""A turn: the handle people hold, and the state machine behind it on the IO loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Generator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hermes_nb.errors import HermesNbError, StoreError, WorkerError
+from hermes_nb.host.base import Caller, Sink, WakeUp
+from hermes_nb.model.event import Event
+from hermes_nb.sessions.result import RunResult
+from hermes_nb.sessions.serving import ToolServing
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.session import Session
+
+STORE_EVERY_S = 0.05
+STOP_GRACE_S = 0.6  # how long the worker has to end a stopped turn before it is replaced
+
+
+class Done:
+    """What `stop()` and its like return: acts at once; awaiting it waits for the turn's end."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    def __await__(self) -> Generator[Any, None, RunResult]:
+        return self._turn.wait().__await__()
+
+
+class Turn:
+    """One turn of a conversation; made by `BoundAgent.start` or `.submit`.
+
+    Attributes:
+        id: Its id.
+        prompt: What was asked.
+        agent_name: Who was asked.
+        session_id: The conversation it belongs to.
+        number: Its place in the conversation, from 1; None until it starts.
+    """
+
+    def __init__(
+        self,
+        agent: BoundAgent,
+        session: Session,
+        *,
+        turn_id: str,
+        prompt: str,
+        caller: Caller,
+        sink: Sink,
+        shown_in: str | None,
+        timeout_s: float | None,
+        replaces: str | None,
+    ) -> None:
+        self.id, self.prompt, self.session_id, self.agent_name = turn_id, prompt, session.id, agent.name
+        self.number: int | None = None
+        self._agent, self._session, self._sink = agent, session, sink
+        self._hermes, self._io, self._worker = agent.hermes, agent.hermes.io, agent.instance.worker
+        self._caller, self._shown_in, self._timeout_s, self._replaces = caller, shown_in, timeout_s, replaces
+        self._events: list[Event] = []
+        self._unstored: list[Event] = []
+        self._store_timer: asyncio.TimerHandle | None = None
+        self._give_up_timer: asyncio.TimerHandle | None = None
+        self._is_sent = False
+        self._stop_reason: str | None = None
+        self._raw: dict[str, Any] = {}
+        self._result: RunResult | None = None
+        self._ended: asyncio.Event | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._wake = WakeUp()
+        self._began_s = time.perf_counter()
+        self._serving = ToolServing(self, agent.tools, caller)
+
+    # -- what people use: any thread -----------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        return f"<Turn {self.id} of session {self.session_id}: {self.status}>"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the turn has ended, however it did."""
+        return self._result is not None
+
+    @property
+    def status(self) -> str:
+        """`queued`, `running`, `stopping`, or the result's status."""
+        if self._result is not None:
+            return self._result.status
+        if self._stop_reason is not None:
+            return "stopping"
+        return "running" if self._is_sent else "queued"
+
+    @property
+    def events(self) -> list[Event]:
+        """The events so far, in order of arrival."""
+        return list(self._events)
+
+    @property
+    def result(self) -> RunResult | None:
+        """The result; None while the turn runs."""
+        return self._result
+
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the turn was asked to stop (`user`, `interrupt`, `timeout`, `cancelled`, `closed`); None if it was not."""
+        return self._stop_reason
+
+    def running_tools(self) -> list[str]:
+        """Names of the turn's tools whose function is still running, also after a stop they ignore."""
+        return self._hermes.host.running_tools(self.id)
+
+    def stop(self, reason: str = "user") -> Done:
+        """Stop the turn, from any thread; idempotent, returns at once. Await the return value for the end."""
+        if not self.is_done:
+            self._io.soon(self._stop, reason)
+        return Done(self)
+
+    def steer(self, text: str) -> bool:
+        """Put in a word while the turn runs.
+
+        Returns: whether the model will read it; False when the turn is over, or calls no further tool to carry it.
+        """
+        if self.is_done or not text.strip():
+            return False
+        return self._io.call(self._worker.steer(self.id, text))
+
+    def approve(self, request_id: str, answer: str = "once") -> None:
+        """Answer a request for approval: `once`, `always` (this tool with these arguments, this session) or `deny`.
+
+        Raises:
+            UsageError: No such request is open, or it was answered already.
+        """
+        self._io.call(self._serving.answer(request_id, answer))
+
+    def deny(self, request_id: str) -> None:
+        """Refuse a request for approval; the model is told so."""
+        self.approve(request_id, "deny")
+
+    @property
+    def pending(self) -> list[dict[str, Any]]:
+        """Open requests for approval or an answer: dicts with request_id, question, name, arguments, choices."""
+        return self._serving.pending()
+
+    async def get(self) -> RunResult:
+        """The result; waits for it."""
+        return await self.wait()
+
+    async def wait(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+        """The result, without blocking the loop; the turn goes on when the wait ends early.
+
+        Args:
+            timeout_s: None waits for the end.
+            until_asked: Also return, with status awaiting_approval, when the turn waits for an answer.
+
+        Raises:
+            TimeoutError: `timeout_s` passed first.
+            asyncio.CancelledError: The waiting task was cancelled.
+        """
+        is_over = self._over(timeout_s, until_asked)
+        await self._hermes.host.wait_async(is_over, self._wake, self._interrupted)
+        return self._outcome(timeout_s, until_asked)
+
+    def wait_blocking(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+        """The same, blocking the calling thread; it serves the turn's synchronous tools meanwhile.
+
+        Raises:
+            TimeoutError: `timeout_s` passed first; the turn goes on.
+        """
+        self._hermes.host.wait_blocking(self._over(timeout_s, until_asked), self._wake, self._interrupted)
+        return self._outcome(timeout_s, until_asked)
+
+    def _over(self, timeout_s: float | None, until_asked: bool) -> Callable[[], bool]:
+        end_s = float("inf") if timeout_s is None else time.perf_counter() + timeout_s
+        return lambda: (
+            self._result is not None or (until_asked and bool(self._serving.n_waiting)) or time.perf_counter() > end_s
+        )
+
+    def _outcome(self, timeout_s: float | None, until_asked: bool) -> RunResult:
+        if self._result is not None:
+            return self._result
+        if until_asked and self._serving.n_waiting:
+            return self._make_result("awaiting_approval", self._partial_text())
+        raise TimeoutError(f"Turn {self.id} is still {self.status} after {timeout_s or 0:g} s.")
+
+    def _interrupted(self) -> None:
+        self.stop("interrupt")
+
+    # -- the IO loop's half --------------------------------------------------------------------------------------
+    def begin(self) -> None:
+        """Start the turn's task."""
+        self._ended = asyncio.Event()
+        self._task = self._io.task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            async with self._session.lock:
+                await self._send()
+                assert self._ended is not None
+                await self._ended.wait()
+                self._session.add(self._events)
+        except asyncio.CancelledError:
+            self._end_here("turn.stopped", status=self._stop_status, reason=self._stop_reason or "closed", text="")
+        except HermesNbError as exc:
+            self._end_here("turn.failed", error=str(exc), error_type=type(exc).__name__, text=self._partial_text())
+        except Exception as exc:  # noqa: BLE001 - a fault of ours must end the turn too, and be seen
+            self._end_here("turn.failed", error=f"Internal error: {exc!r}", error_type=type(exc).__name__, text="")
+        await self._finish()
+
+    async def _send(self) -> None:
+        store = self._hermes.opened_store()
+        bound = await self._worker.bound(self._agent.agent_id)
+        self._number_and_notices(bound)
+        await self._session.keep(await store, title=self.prompt)
+        if self._timeout_s is not None:
+            self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
+        self._worker.start(
+            self,
+            session_id=self.session_id,
+            agent_id=self._agent.agent_id,
+            prompt=self.prompt,
+            history=self._session.history(without=self._replaces),
+            attempt=1,
+            date=self._session.first_day,
+            tools=[t.spec().to_dict() for t in self._agent.tools],
+            timeout_s=None,
+            runtime=self._agent.runtime_name,
+            n_prior_turns=self._session.n_turns,
+            labels={"replaces": self._replaces} if self._replaces else {},
+        )
+        self._is_sent = True
+
+    def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
+        self.number = self._session.n_turns + 1
+        for code, text in self._agent.take_notices():
+            self.emit("warning", {"code": code, "message": text})
+
+    def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
+        """An event of the kernel's own making."""
+        self.on_event(
+            self._hermes.numberer.make(
+                kind,
+                session_id=self.session_id,
+                turn_id=self.id,
+                span_id=span_id or self.id,
+                parent_id=self.id if span_id else None,
+                data=data,
+            )
+        )
+
+    def on_event(self, event: Event) -> None:
+        """Take an event: keep it, show it, store it soon."""
+        if self._result is not None:
+            return
+        self._events.append(event)
+        self._unstored.append(event)
+        self._sink.feed(event)
+        if event.kind in ("approval.requested", "clarify.requested") and event.producer != self._hermes.numberer.producer:
+            self._serving.ask_worker_question(dict(event.data))
+        if self._store_timer is None:
+            self._store_timer = self._io.loop.call_later(STORE_EVERY_S, self._store_soon)
+
+    def _store_soon(self) -> None:
+        self._io.task(self._flush())
+
+    async def _flush(self) -> None:
+        if self._store_timer is not None:
+            self._store_timer.cancel()
+            self._store_timer = None
+        batch, self._unstored = self._unstored, []
+        if not batch:
+            return
+        try:
+            await (await self._hermes.opened_store()).ingest(batch)
+        except StoreError as exc:
+            self._hermes.warn(f"store-{exc.errno}", str(exc))
+            self._sink.feed(self._unstorable(str(exc)))
+
+    def _unstorable(self, text: str) -> Event:
+        event = self._hermes.numberer.make(
+            "warning",
+            session_id=self.session_id,
+            turn_id=self.id,
+            span_id=self.id,
+            data={"code": "store", "message": f"{text} The answer is shown, and the worker's journal has it."},
+        )
+        self._events.append(event)
+        return event
+
+    def on_tool_call(self, message: dict[str, Any]) -> None:
+        """Serve a call of a notebook tool."""
+        self._serving.call(message)
+
+    async def ended(self) -> None:
+        """Return when the turn's task is over; on the IO loop."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def asked(self) -> None:
+        """Somebody must answer a request before the turn goes on."""
+        self._wake.set()
+
+    def tool_result(self, **keys: Any) -> None:
+        """Hand a tool's result to the worker."""
+        self._worker.send("tool.result", turn_id=self.id, **keys)
+
+    def on_done(self, message: dict[str, Any]) -> None:
+        """The worker says the turn is over; its last event has arrived before."""
+        self._raw = dict(message.get("raw") or {})
+        if not any(e.is_turn_end for e in self._events):
+            end = {k: v for k, v in message.items() if k not in ("v", "kind", "turn_id", "raw") and v is not None}
+            kind = {"stopped": "turn.stopped", "timed_out": "turn.stopped", "failed": "turn.failed"}
+            self.emit(kind.get(str(message.get("status")), "turn.completed"), end)
+        self._end()
+
+    def on_worker_end(self, error: WorkerError) -> None:
+        """The worker is gone: what was shown is kept, the turn has failed (or is stopped, when it was stopping)."""
+        if self._stop_reason is not None:
+            self._end_here(
+                "turn.stopped", status=self._stop_status, reason=self._stop_reason, text=self._partial_text()
+            )
+        else:
+            self._end_here("turn.failed", error=str(error), error_type=type(error).__name__, text=self._partial_text())
+
+    @property
+    def _stop_status(self) -> str:
+        return "timed_out" if self._stop_reason == "timeout" else "stopped"
+
+    def _stop(self, reason: str) -> None:
+        if self._result is not None or self._stop_reason is not None:
+            return
+        self._stop_reason = reason
+        if not self._is_sent:
+            if self._task is not None:
+                self._task.cancel()
+            return
+        self._worker.send("turn.stop", turn_id=self.id, reason=reason)
+        self._hermes.host.stop_tools(self.id)
+        self._serving.stop()
+        self._give_up_timer = self._io.loop.call_later(STOP_GRACE_S, self._give_up)
+
+    def _give_up(self) -> None:
+        if self._result is None and not (self._ended and self._ended.is_set()):
+            self.emit(
+                "warning",
+                {"code": "worker-replaced", "message": "The worker did not answer the stop and is replaced."},
+            )
+            self._end_here(
+                "turn.stopped",
+                status=self._stop_status,
+                reason=self._stop_reason or "user",
+                text=self._partial_text(),
+            )
+            self._worker.forget(self.id)
+            self._worker.replace()
+
+    def _partial_text(self) -> str:
+        """What the model had said since its last call began."""
+        text = ""
+        for event in self._events:
+            if event.kind == "model.started":
+                text = ""
+            elif event.kind == "model.delta":
+                text += str(event.data.get("text", ""))
+            elif event.kind == "model.completed":
+                text = str(event.data.get("text", ""))
+        return text
+
+    def _end_here(self, kind: str, **data: Any) -> None:
+        """End a turn that its worker can't end."""
+        if any(e.is_turn_end for e in self._events):
+            self._end()
+            return
+        if not any(e.kind == "turn.started" for e in self._events):
+            model = self._agent.model
+            self.emit(
+                "turn.started",
+                {
+                    "prompt": self.prompt,
+                    "agent": self.agent_name,
+                    "model": model.id,
+                    "provider": model.provider,
+                    "host": model.host,
+                    "runtime": self._agent.runtime_name,
+                    "tools": [t.name for t in self._agent.tools],
+                    "n_history_messages": 0,
+                    **({"replaces": self._replaces} if self._replaces else {}),
+                },
+            )
+        self.emit(kind, {**data, "duration_ms": (time.perf_counter() - self._began_s) * 1000})
+        self._end()
+
+    def _end(self) -> None:
+        if self._give_up_timer is not None:
+            self._give_up_timer.cancel()
+        if self._ended is not None:
+            self._ended.set()
+
+    async def _finish(self) -> None:
+        """Store, show and hand over the result; on every path, exactly once."""
+        self._worker.forget(self.id)
+        await self._flush()
+        end = next((e for e in reversed(self._events) if e.is_turn_end), None)
+        data: Mapping[str, Any] = end.data if end is not None else {}
+        status = str(data.get("status") or ("failed" if end is None or end.kind == "turn.failed" else "completed"))
+        result = self._make_result(status, str(data.get("text") or ""))
+        self._show(result)
+        self._result = result
+        self._wake.set()
+
+    def _make_result(self, status: str, text: str) -> RunResult:
+        return RunResult(
+            text=text,
+            status=status,
+            session_id=self.session_id,
+            turn_id=self.id,
+            raw=self._raw,
+            events=tuple(self._events),
+            values=self._serving.values,
+            shown_in=self._shown_in,
+        )
+
+    def _show(self, result: RunResult) -> None:
+        from hermes_nb.views._bundle import bundle
+
+        try:
+            self._sink.finish(bundle(result.events))
+        except Exception as exc:  # noqa: BLE001 - a front end that can't show must not lose the result
+            self._hermes.warn("display", f"Turn {self.id} could not be shown: {exc!r}. Its result is in the session.")
+
+
