@@ -1,0 +1,19 @@
+"""All forms of a finished turn at once: what a cell keeps."""
+
+from __future__ import annotations
+
+from hermes_nb.views import html, markdown, text
+from hermes_nb.views._source import Source, folder_of
+
+
+def bundle(source: Source) -> dict[str, str]:
+    """The forms of a log by MIME type: text/markdown, text/html and text/plain.
+
+    text/plain is the text that scripts and terminals print.
+    """
+    folder = folder_of(source)
+    return {
+        "text/markdown": markdown.render(folder),
+        "text/html": html.render(folder),
+        "text/plain": text.render(folder),
+    }

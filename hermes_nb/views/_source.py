@@ -1,0 +1,50 @@
+"""What every view starts from: events, or a `Folder` that a live display keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hermes_nb.model.event import Event
+from hermes_nb.model.span import Folder, Note, Span
+
+Source: TypeAlias = Iterable[Event] | Folder
+
+
+@dataclass(slots=True)
+class Story:
+    """One attempt of a turn: its span, what happened in it by start, and its notes by time."""
+
+    turn: Span | None = None
+    steps: list[Span] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """False when a later attempt took over."""
+        return self.turn is None or self.turn.status != "killed"
+
+
+def folder_of(source: Source) -> Folder:
+    """The folder itself, or a new one fed with the events."""
+    if isinstance(source, Folder):
+        return source
+    folder = Folder()
+    folder.feed_all(source)
+    return folder
+
+
+def stories(source: Source) -> list[Story]:
+    """Spans and notes by attempt of a turn, in the order in which the attempts started."""
+    folder = folder_of(source)
+    found: dict[tuple[str, str, int], Story] = {}
+    for span in folder.spans():
+        story = found.setdefault((span.session_id, span.turn_id, span.attempt), Story())
+        if span.kind == "turn":
+            story.turn = span
+        else:
+            story.steps.append(span)
+    for note in folder.notes():
+        found.setdefault((note.session_id, note.turn_id, note.attempt), Story()).notes.append(note)
+    return list(found.values())

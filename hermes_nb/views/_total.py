@@ -1,0 +1,153 @@
+"""Sums of a log, and the line that ends every textual view. The one place where tokens and cost are added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from hermes_nb.model.span import USAGE_KEYS, Span, busy_ms
+from hermes_nb.views._source import Source, folder_of
+
+
+def own_figures(spans: Iterable[Span]) -> dict[tuple[str, str, int, str], tuple[dict[str, int], float | None]]:
+    """What each span adds to the sums: (tokens, cost) by `Span.key`.
+
+    A turn reports totals that hold its model calls. What it adds is the rest: what it reports beyond them (a
+    compressed context, a call Hermes made outside its loop). So each figure is counted once, whatever was reported.
+    """
+    own: dict[tuple[str, str, int, str], tuple[dict[str, int], float | None]] = {}
+    tokens: dict[tuple[str, str, int], dict[str, int]] = {}
+    costs: dict[tuple[str, str, int], float] = {}
+    turns: list[Span] = []
+    for span in spans:
+        if span.kind == "turn":
+            turns.append(span)
+            continue
+        where = span.key[:3]
+        own[span.key] = (dict(span.usage), span.cost_usd)
+        if span.usage:
+            known = tokens.setdefault(where, {})
+            for key, n in span.usage.items():
+                known[key] = known.get(key, 0) + n
+        if span.cost_usd is not None:
+            costs[where] = costs.get(where, 0.0) + span.cost_usd
+    for turn in turns:
+        where = turn.key[:3]
+        known = tokens.get(where, {})
+        rest = {k: n - known.get(k, 0) for k, n in turn.usage.items() if k not in known or n > known[k]}
+        cost = None
+        if turn.cost_usd is not None:
+            cost = turn.cost_usd - costs.get(where, 0.0)
+            if where in costs and cost < 1e-9:
+                cost = None
+            elif cost < 0:
+                cost = 0.0
+        own[turn.key] = (rest, cost)
+    return own
+
+
+def totals(source: Source, *, now_unix_s: float | None = None) -> dict[str, Any]:
+    """Sums of a log.
+
+    Args:
+        source: Events, or a folder.
+        now_unix_s: The present, for the duration of what is still running; None leaves the running part out.
+
+    Returns:
+        n_turns, n_spans, n_model_calls, n_tool_calls, n_replayed, n_retries, n_errors: counts; one key per name in
+        `USAGE_KEYS` and cost_usd: None when nothing is known; is_cost_partial, is_usage_partial: some model call said
+        nothing, so the sum is a lower bound; duration_ms: wall time in turns (a union), None when unknown; status: of
+        the last turn, "" without one; models, agents, sessions: names in order of appearance.
+    """
+    return totals_of(folder_of(source).spans(), now_unix_s=now_unix_s)
+
+
+def totals_of(spans: list[Span], *, now_unix_s: float | None = None) -> dict[str, Any]:
+    """`totals` of spans that are at hand."""
+    own = own_figures(spans)
+    usage: dict[str, int] = {}
+    cost: float | None = None
+    for tokens, usd in own.values():
+        for key, n in tokens.items():
+            usage[key] = usage.get(key, 0) + n
+        if usd is not None:
+            cost = (cost or 0.0) + usd
+    turns = [s for s in spans if s.kind == "turn"]
+    models = [s for s in spans if s.kind == "model"]
+    billed = [s for s in models if not s.replayed and s.status == "ok"]
+    told = {s.key[:3] for s in turns if s.cost_usd is not None}
+    counted = {s.key[:3] for s in turns if s.usage and not s.is_running and s.status != "killed"}
+    duration = busy_ms(turns or spans, until_unix_s=now_unix_s)
+    return {
+        "n_turns": len({s.key[:2] for s in turns}),
+        "n_spans": len(spans),
+        "n_model_calls": len(models),
+        "n_tool_calls": sum(s.kind == "tool" for s in spans),
+        "n_replayed": sum(s.replayed for s in spans),
+        "n_retries": sum(s.n_retries for s in turns),
+        "n_errors": sum(s.status == "error" for s in spans),
+        **{k: usage.get(k) for k in USAGE_KEYS},
+        "cost_usd": cost,
+        "is_cost_partial": any(s.cost_usd is None and s.key[:3] not in told for s in billed),
+        "is_usage_partial": any(not s.usage and s.key[:3] not in counted for s in billed),
+        "duration_ms": duration if any(s.end_unix_s is not None or now_unix_s for s in turns or spans) else None,
+        "status": turns[-1].outcome or turns[-1].status if turns else "",
+        "models": _unique(s.model for s in [*models, *turns]),
+        "agents": _unique(s.agent for s in spans),
+        "sessions": _unique(s.session_id for s in spans),
+    }
+
+
+def total_line(total: dict[str, Any]) -> str:
+    """`model · tokens · cost · duration · session`; what is not known says so."""
+    parts = [", ".join(total["models"]) or "model unknown", _tokens(total), _cost(total)]
+    if total["duration_ms"] is not None:
+        parts.append(format_ms(total["duration_ms"]))
+    for n, one, many in ((total["n_retries"], "retry", "retries"), (total["n_replayed"], "replayed", "replayed")):
+        if n:
+            parts.append(f"{n} {one if n == 1 else many}")
+    sessions = total["sessions"]
+    if len(sessions) == 1:
+        parts.append(f"session {sessions[0]}")
+    elif sessions:
+        parts.append(f"{len(sessions)} sessions")
+    return " · ".join(parts)
+
+
+def format_ms(ms: float) -> str:
+    """A duration for people: `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 4 min`."""
+    if ms < 1000:
+        return f"{ms:.0f} ms"
+    if ms < 59_950:
+        return f"{ms / 1000:.1f} s"
+    s = round(ms / 1000)
+    return f"{s // 60} min {s % 60} s" if s < 3600 else f"{s // 3600} h {s % 3600 // 60} min"
+
+
+def format_usd(cost: float) -> str:
+    """A cost for people: `$0.0123`, `$1.20`, `$0`."""
+    if cost == 0:
+        return "$0"
+    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}" if cost >= 0.001 else f"${cost:.2g}"
+
+
+def _tokens(total: dict[str, Any]) -> str:
+    sent, got = total["input_tokens"], total["output_tokens"]
+    if sent is None and got is None:
+        return "no model call" if not total["n_model_calls"] else "tokens unknown"
+    cached = total["cache_read_tokens"]
+    text = f"{'unknown' if sent is None else format(sent, ',')} tokens in"
+    text += f" ({cached:,} cached)" if cached else ""
+    text += f", {'unknown' if got is None else format(got, ',')} out"
+    return f"at least {text}" if total["is_usage_partial"] else text
+
+
+def _cost(total: dict[str, Any]) -> str:
+    cost = total["cost_usd"]
+    if cost is None:
+        return "cost unknown"
+    return f"at least {format_usd(cost)}" if total["is_cost_partial"] else format_usd(cost)
+
+
+def _unique(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(n for n in names if n))

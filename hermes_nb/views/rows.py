@@ -1,0 +1,239 @@
+"""One row per thing that happened, in the grammar of the Flyte report's Agent tab.
+
+A row reads `icon label meta — detail ⚠ error`. What a row says is decided here; how it is escaped and where it is cut
+is `cut_text` and `cut_html`, shared by every textual view. Only what the Agent tab has no row for (waits, delegated
+agents, notes, an ending other than an answer) is ours.
+
+Source: flyteplugins-agents-hermes 2.12.1, the rows it renders for chat completions.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass, field
+
+from hermes_nb.model.span import Note, Span
+from hermes_nb.views._source import Source, Story, stories
+
+HEADING = "Hermes agent"
+PROMPT_CHARS = 160
+ANSWER_CHARS = 240
+FINAL_CHARS = 300
+ERROR_CHARS = 200
+MAX_CHARS = 20_000
+
+_NOTE_ICONS = {"model.retried": "🔁", "warning": "⚠️", "steer.received": "🧭", "context.compressed": "🗜️"}
+_ENDINGS = {"ok": "✅", "error": "❌", "stopped": "⏹️", "timed_out": "⏱️", "killed": "💀"}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a row's detail.
+
+    Attributes:
+        lead: What comes before it: ` → `, ` · `, ` · calls ` or nothing.
+        text: The value, whole.
+        limit: Characters shown before it is cut.
+        is_code: Shown as code, else dimmed.
+    """
+
+    lead: str
+    text: str
+    limit: int
+    is_code: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row.
+
+    Attributes:
+        kind: `heading`, `model`, `tool`, `agent`, `wait`, `note` or `final`.
+        icon: One emoji; "" for a heading.
+        label: Model, tool or agent; printed strong.
+        meta: What kind of step, messages, duration; printed dim.
+        detail: Values, each cut at its own length.
+        error: Error message, "" when there is none.
+        depth: 0 for a step of the turn, one more inside each delegated agent.
+        span: The span it shows; None for a note.
+    """
+
+    kind: str
+    icon: str
+    label: str
+    meta: str = ""
+    detail: tuple[Piece, ...] = ()
+    error: str = ""
+    depth: int = 0
+    span: Span | None = field(default=None, repr=False)
+
+
+def render(source: Source) -> list[Row]:
+    """The rows of a log: for each attempt of a turn a heading, its steps and notes in order, and how it ended.
+
+    Args:
+        source: Events, or a folder that a live display keeps.
+    """
+    told = stories(source)
+    n_turns = len({s.turn.turn_id for s in told if s.turn})
+    rows: list[Row] = []
+    for story in told:
+        rows += story_rows(story, with_prompt=n_turns > 1)
+    return rows
+
+
+def story_rows(story: Story, *, with_prompt: bool = False) -> list[Row]:
+    """The rows of one attempt; `with_prompt` adds the prompt to its heading."""
+    rows: list[Row] = []
+    turn = story.turn
+    if turn is not None:
+        meta = f"attempt {turn.attempt}" if turn.attempt > 1 else ""
+        detail = (Piece("", turn.prompt, PROMPT_CHARS),) if with_prompt and turn.prompt else ()
+        rows.append(Row(kind="heading", icon="", label=HEADING, meta=meta, detail=detail, span=turn))
+    depths: dict[str, int] = {}
+    dated: list[tuple[float, int, Row]] = []
+    for span in story.steps:
+        depth = depths.get(span.parent_id or "", 0)
+        depths[span.span_id] = depth + 1
+        dated.append((span.start_unix_s, 0, _span_row(span, depth)))
+    dated += [(n.at_unix_s, 1, _note_row(n)) for n in story.notes]
+    dated.sort(key=lambda d: d[:2])
+    rows += [row for _, _, row in dated]
+    if turn is not None and not turn.is_running:
+        rows.append(_final_row(turn))
+    return rows
+
+
+def cut_text(text: str, limit: int) -> str:
+    """One line: white space collapsed, cut at `limit` characters with `... (+N)` for the rest."""
+    shown = " ".join(visible(text[:limit]).split())
+    return shown if len(text) <= limit else f"{shown}... (+{len(text) - limit})"
+
+
+def cut_html(text: str, limit: int) -> str:
+    """Escaped; what is longer than `limit` becomes a preview that opens, of 20,000 characters at most."""
+    text = valid(text)
+    if len(text) <= limit:
+        return html.escape(text)
+    body = html.escape(text[:MAX_CHARS])
+    if len(text) > MAX_CHARS:
+        body += f"\n... (+{len(text) - MAX_CHARS} more, truncated)"
+    summary = f"{html.escape(text[:limit])}... (+{len(text) - limit})"
+    return f'<details class="hnb-more"><summary>{summary}</summary><pre>{body}</pre></details>'
+
+
+def valid(text: str) -> str:
+    """The text as valid UTF-8: a lone surrogate becomes `?`, a NUL is dropped."""
+    if text.isascii():
+        return text.replace("\0", "")
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
+
+
+def visible(text: str) -> str:
+    """Text that can't move a terminal's cursor or turn the reading direction: control characters as `\\x1b`."""
+    return valid(text).translate(_CONTROLS)
+
+
+_CONTROLS = {
+    n: f"\\x{n:02x}" if n < 256 else f"\\u{n:04x}"
+    for n in [*range(1, 9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+} | {13: "\n"}
+
+
+def arguments_text(raw: str) -> str:
+    """A call's arguments as the Agent tab shows them: the parsed value's repr, or the raw text if it is no JSON."""
+    try:
+        value = json.loads(raw)
+    except ValueError:
+        return raw
+    return "" if value is None else str(value)
+
+
+def usage_text(span: Span) -> str:
+    """Tokens as `key=value`, by the names that chat completions and the Agent tab use."""
+    usage = span.usage
+    sent, got = usage.get("input_tokens"), usage.get("output_tokens")
+    named = {
+        "prompt_tokens": sent,
+        "completion_tokens": got,
+        "total_tokens": sent + got if sent is not None and got is not None else None,
+        "reasoning_tokens": usage.get("reasoning_tokens"),
+        "cache_read_input_tokens": usage.get("cache_read_tokens"),
+        "cache_creation_input_tokens": usage.get("cache_write_tokens"),
+    }
+    return ", ".join(f"{k}={n}" for k, n in named.items() if n is not None)
+
+
+def _span_row(span: Span, depth: int) -> Row:
+    pieces: list[Piece] = []
+    if span.kind == "model":
+        icon, label, first = "🧠", span.model or "model", "model turn"
+        text = "" if span.status == "error" else span.text or span.reasoning
+        if span.prompt or text:
+            pieces = [Piece("", span.prompt, PROMPT_CHARS), Piece(" → ", text, ANSWER_CHARS)]
+        if span.tool_calls:
+            pieces.append(Piece(" · calls ", ", ".join(span.tool_calls), PROMPT_CHARS))
+        if usage := usage_text(span):
+            pieces.append(Piece(" · ", usage, FINAL_CHARS, is_code=False))
+    elif span.kind == "tool":
+        icon, label, first = "🛠️", span.name, "tool"
+        result = "" if span.status == "error" and span.error else span.result
+        pieces = [
+            Piece("", arguments_text(span.arguments), PROMPT_CHARS),
+            Piece(" → ", result, ANSWER_CHARS),
+        ]
+    elif span.kind == "agent":
+        icon, label, first = "🤝", span.name or "agent", "agent"
+        pieces = [Piece("", span.prompt, PROMPT_CHARS), Piece(" → ", span.text, ANSWER_CHARS)]
+    else:
+        icon, label, first = "✋", span.name, "waiting" if span.is_running else "waited"
+        pieces = [Piece("", span.prompt, PROMPT_CHARS), Piece(" → ", span.result, ANSWER_CHARS)]
+    if pieces and pieces[0].lead.startswith(" · "):
+        pieces[0] = Piece(pieces[0].lead.removeprefix(" · "), pieces[0].text, pieces[0].limit, pieces[0].is_code)
+    return Row(
+        kind=span.kind,
+        icon="♻️" if span.replayed else icon,
+        label=label,
+        meta=" · ".join(p for p in (first, *_meta(span)) if p),
+        detail=tuple(pieces),
+        error=_error(span),
+        depth=depth,
+        span=span,
+    )
+
+
+def _meta(span: Span) -> list[str]:
+    parts = ["replayed" if span.replayed else "", f"{span.n_messages} msgs" if span.n_messages else ""]
+    if span.n_retries and span.kind == "model":
+        parts.append("1 retry" if span.n_retries == 1 else f"{span.n_retries} retries")
+    if span.duration_ms is not None:
+        parts.append(f"{span.duration_ms:.0f} ms")
+    if span.status not in ("ok", "error"):
+        parts.append(span.status.replace("_", " "))
+    return parts
+
+
+def _error(span: Span) -> str:
+    if span.error:
+        return span.error
+    return span.error_type or "failed" if span.status == "error" else ""
+
+
+def _note_row(note: Note) -> Row:
+    icon = _NOTE_ICONS.get(note.kind, "•")
+    return Row(kind="note", icon=icon, label=note.kind, detail=(Piece("", note.text, FINAL_CHARS, is_code=False),))
+
+
+def _final_row(turn: Span) -> Row:
+    icon = _ENDINGS.get(turn.status, "⏹️")
+    if turn.status == "ok":
+        label = "final answer"
+        meta = "" if turn.outcome in ("", "completed") else turn.outcome.replace("_", " ")
+    else:
+        label, meta = {"error": "failed"}.get(turn.status, turn.status.replace("_", " ")), turn.reason
+    detail = (Piece("", turn.text, FINAL_CHARS),) if turn.text or turn.status == "ok" else ()
+    error = _error(turn)
+    if turn.hint:
+        error = f"{error} {turn.hint}".strip()
+    return Row(kind="final", icon=icon, label=label, meta=meta, detail=detail, error=error, span=turn)
