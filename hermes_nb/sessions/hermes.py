@@ -258,9 +258,9 @@ class Hermes:
 
     def log(self, text: str) -> None:
         """Write to `kernel.log` of the state folder; a folder that can't be written loses it."""
-        from hermes_nb.model.mask import mask
+        from hermes_nb.model.mask import Masker
 
-        line = {"at_unix_s": round(time.time(), 3), "text": mask(text, self._secrets())}
+        line = {"at_unix_s": round(time.time(), 3), "text": Masker(self._secrets()).text(text)}
         with contextlib.suppress(OSError), (self.state_dir / "kernel.log").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=True) + "\n")
 

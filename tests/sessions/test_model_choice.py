@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from hermes_nb import _settings
+from hermes_nb.errors import ModelAuthError, UsageError
+from hermes_nb.model.agent import Agent, Model
+from hermes_nb.sessions.model_choice import choose
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [*_settings.KEY_VARIABLES, "HERMES_NB_MODEL"]:
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_nothing_named_and_no_key_gives_the_offline_model_and_says_so() -> None:
+    choice = choose(Agent("a"))
+    assert choice.model == Model.offline()
+    assert choice.notice is not None
+    assert "offline" in choice.notice
+
+
+def test_found_key_names_provider_and_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-0123456789abcdef")
+    choice = choose(Agent("a"))
+    assert choice.model.provider == "openrouter"
+    assert choice.notice is not None
+    assert "openrouter.ai" in choice.notice
+    assert "OPENROUTER_API_KEY" in choice.notice
+    assert "0123456789abcdef" not in choice.notice + repr(choice)
+
+
+def test_environment_model_wins_over_a_found_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-0123456789abcdef")
+    monkeypatch.setenv("HERMES_NB_MODEL", "offline")
+    assert choose(Agent("a")).model == Model.offline()
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("offline", Model.offline()),
+        ("openrouter:qwen/qwen3:free", Model("qwen/qwen3:free", "openrouter", api_key="sk-or-v1-0123456789abcdef")),
+        ("custom:llama3@http://127.0.0.1:11434/v1", Model("llama3", "custom", "http://127.0.0.1:11434/v1", "no-key")),
+    ],
+)
+def test_model_text(text: str, wanted: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-v1-0123456789abcdef")
+    monkeypatch.setenv("HERMES_NB_MODEL", text)
+    assert choose(Agent("a")).model == wanted
+    monkeypatch.delenv("HERMES_NB_MODEL")
+    assert choose(Agent("a", model=text)).model == wanted
+
+
+def test_model_without_provider_names_the_cure() -> None:
+    with pytest.raises(UsageError, match="provider:model"):
+        choose(Agent("a", model="gpt-5"))
+
+
+def test_provider_without_its_key_names_the_variable() -> None:
+    with pytest.raises(ModelAuthError, match="ANTHROPIC_API_KEY"):
+        choose(Agent("a", model="claude-sonnet-5", provider="anthropic"))
+
+
+def test_key_is_in_no_repr_and_no_pickle() -> None:
+    model = Model("m", "custom", "http://127.0.0.1:1/v1", "sk-very-secret-0123456789")
+    assert "very-secret" not in repr(model) + repr(Agent("a", model=model))
+    assert b"very-secret" not in pickle.dumps(model)
+    assert "very-secret" not in str(Agent("a", model=model).profile())
