@@ -9,10 +9,10 @@ import asyncio
 import sqlite3
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hermes_nb.errors import StoreError
 from hermes_nb.store import failure
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # sqlite waits this long inside one statement; between two tries the thread is free for others.
 _TRY_S = 0.25
+
+T = TypeVar("T")
 
 
 class Connection:
@@ -39,6 +41,7 @@ class Connection:
         self._raw = raw
         self._lock_timeout_s = lock_timeout_s
         self._lock = asyncio.Lock()
+        self._is_open = True
 
     @classmethod
     async def open(cls, path: Path, *, lock_timeout_s: float, reads_only: bool = False) -> Connection:
@@ -52,7 +55,7 @@ class Connection:
         connection = cls(path, await _translated(raw, path), lock_timeout_s=lock_timeout_s)
         try:
             for pragma in ("query_only = ON",) if reads_only else ("journal_mode = WAL", "synchronous = NORMAL"):
-                await connection._patiently(f"PRAGMA {pragma}", ())
+                await connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             await connection.close()
             raise
@@ -60,11 +63,9 @@ class Connection:
 
     async def execute(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         """Run one statement; returns how many rows it changed."""
-        cursor = await self._patiently(sql, parameters)
-        try:
-            return cursor.rowcount
-        finally:
-            await cursor.close()
+        cursor = await self._patiently(self._raw.execute, sql, parameters)
+        await cursor.close()
+        return cursor.rowcount
 
     async def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
         """Run a statement for each row (drawn in sqlite's thread); returns how many rows were changed."""
@@ -77,18 +78,13 @@ class Connection:
 
     async def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """All rows of a query."""
-        cursor = await self._patiently(sql, parameters)
-        try:
-            return list(await cursor.fetchall())
-        except sqlite3.Error as exc:
-            raise failure.translate(exc, self.path) from exc
-        finally:
-            await cursor.close()
+        return list(await self._patiently(self._raw.execute_fetchall, sql, parameters))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[None]:
         """All or nothing; one at a time per connection. The write lock is taken at the start and waited for."""
         async with self._lock:
+            self._check_open()
             try:
                 await self.execute("BEGIN IMMEDIATE")
                 yield
@@ -99,10 +95,15 @@ class Connection:
                 raise
 
     async def close(self) -> None:
-        """Close, and see the thread off."""
-        thread = _thread(self._raw)
-        await self._raw.close()
-        thread.join(timeout=5)
+        """Close when what runs has ended, and see the thread off."""
+        async with self._lock:
+            self._is_open = False
+            await self._raw.close()
+        _thread(self._raw).join(timeout=5)
+
+    def _check_open(self) -> None:
+        if not self._is_open:
+            raise StoreError(f"The store {self.path} is closed. Open it again.")
 
     async def _commit(self) -> None:
         try:
@@ -110,13 +111,14 @@ class Connection:
         except sqlite3.Error as exc:
             raise failure.translate(exc, self.path) from exc
 
-    async def _patiently(self, sql: str, parameters: Sequence[Any]) -> aiosqlite.Cursor:
+    async def _patiently(
+        self, run: Callable[[str, Sequence[Any]], Awaitable[T]], sql: str, parameters: Sequence[Any]
+    ) -> T:
+        self._check_open()
         began_s = time.monotonic()
         while True:
             try:
-                return await self._raw.execute(sql, parameters)
-            except ValueError as exc:
-                raise StoreError(f"The store {self.path} is closed. Open it again.") from exc
+                return await run(sql, parameters)
             except sqlite3.Error as exc:
                 waited_s = time.monotonic() - began_s
                 if not failure.is_busy(exc) or waited_s >= self._lock_timeout_s:
@@ -128,6 +130,7 @@ async def _translated(raw: aiosqlite.Connection, path: Path) -> aiosqlite.Connec
     try:
         return await raw
     except sqlite3.Error as exc:
+        _thread(raw).join(timeout=5)
         raise failure.translate(exc, path) from exc
 
 

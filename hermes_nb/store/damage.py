@@ -8,6 +8,7 @@ process ends), and a file is moved only under the exclusive one.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import os
 import time
@@ -69,8 +70,9 @@ async def check(connection: Connection, path: Path) -> None:
 
 
 def mark_suspect(path: Path) -> None:
-    """Have the next opening check the whole file, whatever its size."""
-    _suspect(path).touch()
+    """Have the next opening check the whole file, whatever its size; where no mark can be left, only small ones are."""
+    with contextlib.suppress(OSError):
+        _suspect(path).touch()
 
 
 def move(path: Path, reason: str) -> str:

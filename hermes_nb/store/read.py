@@ -80,8 +80,7 @@ async def turns(connection: Connection, session_id: str) -> list[TurnRow]:
 
 async def put_session(connection: Connection, row: SessionRow) -> None:
     """Create or update a session; its totals are computed, so those of `row` are not looked at."""
-    await connection.execute(
-        f"""INSERT INTO sessions ({_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    put = f"""INSERT INTO sessions ({_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (session_id) DO UPDATE SET
             agent = CASE WHEN excluded.agent = '' THEN agent ELSE excluded.agent END,
             title = CASE WHEN excluded.title = '' THEN title ELSE excluded.title END,
@@ -89,12 +88,13 @@ async def put_session(connection: Connection, row: SessionRow) -> None:
             created_unix_s = min(created_unix_s, excluded.created_unix_s),
             last_used_unix_s = max(last_used_unix_s, excluded.last_used_unix_s),
             parent_session_id = coalesce(excluded.parent_session_id, parent_session_id),
-            forked_at_turn_id = coalesce(excluded.forked_at_turn_id, forked_at_turn_id)""",
-        (
-            row.session_id, row.agent, row.title, row.created_unix_s, row.last_used_unix_s, row.parent_session_id,
-            row.forked_at_turn_id, row.first_day,
-        ),
+            forked_at_turn_id = coalesce(excluded.forked_at_turn_id, forked_at_turn_id)"""
+    values = (
+        row.session_id, row.agent, row.title, row.created_unix_s, row.last_used_unix_s, row.parent_session_id,
+        row.forked_at_turn_id, row.first_day,
     )  # fmt: skip
+    async with connection.transaction():
+        await connection.execute(put, values)
 
 
 async def delete_session(connection: Connection, session_id: str) -> None:

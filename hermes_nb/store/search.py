@@ -23,7 +23,8 @@ _PART = (
 
 
 async def search(connection: Connection, text: str, limit: int = 20) -> list[SearchHit]:
-    """Prompts and answers that hold every word of `text`, the best first; the last word may be a beginning.
+    """Prompts and answers that hold every word of `text`, the best first; a last word that ends the
+    text may be a beginning.
 
     Where no word matches (scripts written without spaces, a piece of a word), texts that contain `text` as it stands,
     the newest first.
@@ -34,7 +35,7 @@ async def search(connection: Connection, text: str, limit: int = 20) -> list[Sea
         return []
     rows = []
     if words:
-        query = " ".join(f'"{word}"' for word in words) + "*"
+        query = " ".join(f'"{word}"' for word in words) + ("*" if text.endswith(words[-1]) else "")
         rows = await connection.rows(_WORDS, (query, limit))
     if not rows:
         rows = await connection.rows(_PART, (text, limit))
