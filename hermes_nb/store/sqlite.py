@@ -33,13 +33,22 @@ class Store:
 
     Attributes:
         path: The file.
+        is_new: Whether the file was made, or a damaged one replaced, by this opening: the journals may hold more.
         warnings: What the user should hear about the opening; e.g. that a damaged file was set aside, and where.
     """
 
     def __init__(
-        self, path: Path, writer: Connection, reader: Connection, *, presence: damage.Presence, warnings: Sequence[str]
+        self,
+        path: Path,
+        writer: Connection,
+        reader: Connection,
+        *,
+        presence: damage.Presence,
+        is_new: bool,
+        warnings: Sequence[str],
     ) -> None:
         self.path = path
+        self.is_new = is_new
         self.warnings = list(warnings)
         self._writer = writer
         self._reader = reader
@@ -70,6 +79,7 @@ class Store:
             ) from exc
         try:
             await presence.share()
+            is_new = not path.exists()
             try:
                 writer, reader = await _connect(path, lock_timeout_s)
                 warnings: list[str] = []
@@ -78,7 +88,8 @@ class Store:
         except BaseException:
             presence.close()
             raise
-        return cls(path, writer, reader, presence=presence, warnings=warnings)
+        is_new = is_new or bool(warnings)
+        return cls(path, writer, reader, presence=presence, is_new=is_new, warnings=warnings)
 
     async def ingest(self, events: Sequence[Event]) -> int:
         """Store events; returns how many were new. All or none; the same event twice is stored once.

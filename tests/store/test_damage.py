@@ -49,6 +49,7 @@ async def test_a_file_that_is_no_database_is_set_aside_and_named(path: Path) -> 
     (moved,) = aside(path)
     assert moved.read_bytes().startswith(b"not a database")
     (warning,) = store.warnings
+    assert store.is_new
     assert str(path) in warning
     assert moved.name in warning
     assert await store.ingest(turn_events()) == 2

@@ -100,6 +100,7 @@ async def test_the_folder_is_private(path: Path) -> None:
 async def test_what_was_stored_is_there_after_reopening(path: Path) -> None:
     for n in (1, 2):
         store = await Store.open(path)
+        assert store.is_new == (n == 1)
         await store.ingest(turn_events(n))
         await store.close()
     store = await Store.open(path)
