@@ -1,0 +1,27 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`. Each makes .venv when it is not there.
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench clean
+
+help:  ## What can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo:  ## Run notebooks/01_hello.ipynb on the embedded offline model (no key, no network) and print what it shows
+	@scripts/venv lab
+	@.venv/bin/python scripts/demo.py
+
+test:  ## Everything CI runs: scripts/check, then scripts/test
+	@scripts/venv test
+	@scripts/check
+	@scripts/test
+
+check:  ## Linters and types only
+	@scripts/venv test
+	@scripts/check
+
+bench:  ## Measure beside a plain script, print ratios
+	@scripts/venv test
+	@.venv/bin/python -m tests.benchmarks
+
+clean:  ## Remove .venv, caches and screenshots
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis screenshots build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
