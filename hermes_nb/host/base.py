@@ -43,13 +43,17 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One call to run for a turn. `on_output(stream, text, mime_types)` hears what the tool printed or displayed."""
+    """One call to run for a turn. `on_output(stream, text, mime_types)` hears what the tool printed or displayed.
+
+    `options` are keyword arguments for `tools.call.run_sync` and `run_async`: namespace, results, masker.
+    """
 
     turn_id: str
     call_id: str
     tool: Tool
     arguments: str
     on_output: Callable[[str, str, Sequence[str]], None]
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Sink(Protocol):
@@ -66,8 +70,10 @@ class Host(Protocol):
     """A place to run tools and to show turns."""
 
     name: str
-    is_interactive: bool
-    """Whether a person watches: a notebook or an IPython prompt, not a script."""
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person watches: a notebook or an IPython prompt, not a script."""
 
     def cell_id(self) -> str | None:
         """Id of the request the calling thread is in (the parent header's msg_id in a kernel); None in a script."""

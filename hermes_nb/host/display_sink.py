@@ -1,0 +1,153 @@
+"""A turn in a notebook cell: one output that grows while the turn runs, and keeps its final form.
+
+While it runs one MIME type is sent (Markdown); the end sends all. Messages carry the header of the asking cell: a front
+end attributes them by it, and drops them without.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from hermes_nb.host.sink import redraw_interval_s
+from hermes_nb.host.timer import Timer
+from hermes_nb.model.event import Event
+from hermes_nb.model.span import Folder
+
+WAITING = "<sub>waiting for the agent ...</sub>"
+
+
+class Outlet(Protocol):
+    """Where display messages go."""
+
+    can_update: bool
+    """False where nothing can be changed after it was shown: there is the final form alone."""
+    keeps_place: bool
+    """True for a front end that is known to replace an output by its display id."""
+
+    def send(self, data: Mapping[str, str], *, display_id: str, update: bool) -> None:
+        """Show `data`, or let it replace what was shown under `display_id`."""
+
+
+class DisplaySink:
+    """Draws one turn into a cell.
+
+    Args:
+        outlet: Where messages go.
+        timer: Runs the redraws.
+        clock: Returns seconds; monotonic.
+    """
+
+    def __init__(self, outlet: Outlet, timer: Timer, clock: Callable[[], float] = time.monotonic) -> None:
+        self._outlet, self._timer, self._clock = outlet, timer, clock
+        self._folder = Folder()
+        self._lock = threading.Lock()
+        self._display_id = uuid.uuid4().hex
+        self._shown = WAITING
+        self._next_s = 0.0
+        self._is_due = False
+        self._is_finished = False
+        if outlet.can_update:
+            outlet.send({"text/markdown": WAITING}, display_id=self._display_id, update=False)
+
+    def feed(self, event: Event) -> None:
+        """Take an event; the redraw comes soon."""
+        with self._lock:
+            if self._is_finished:
+                return
+            self._folder.feed(event)
+            if self._is_due or not self._outlet.can_update:
+                return
+            self._is_due = True
+            delay_s = self._next_s - self._clock()
+        self._timer.call_later(delay_s, self._draw)
+
+    def _draw(self) -> None:
+        from hermes_nb.views.markdown import render
+
+        with self._lock:
+            self._is_due = False
+            if self._is_finished:
+                return
+            text = render(self._folder, now_unix_s=time.time()) or WAITING
+            self._next_s = self._clock() + redraw_interval_s(len(text.encode("utf-8", "replace")))
+            if text != self._shown:
+                self._shown = text
+                self._outlet.send({"text/markdown": text}, display_id=self._display_id, update=True)
+
+    def finish(self, bundle: Mapping[str, str]) -> None:
+        """Put the final form in place.
+
+        A front end that is not known to replace outputs gets it as an output of its own, and the streamed one is emptied:
+        so nobody misses the answer, and nobody sees it twice.
+        """
+        with self._lock:
+            if self._is_finished:
+                return
+            self._is_finished = True
+            if self._outlet.can_update and self._outlet.keeps_place:
+                self._outlet.send(bundle, display_id=self._display_id, update=True)
+                return
+            if self._outlet.can_update:
+                self._outlet.send({"text/plain": ""}, display_id=self._display_id, update=True)
+            self._outlet.send(bundle, display_id=uuid.uuid4().hex, update=False)
+
+
+class KernelOutlet:
+    """Sends display messages of one cell from any thread.
+
+    Args:
+        publisher: The kernel's display publisher.
+        parent: The message that asked (the cell's execute request).
+        background: The cell may be over: an update then travels with the cell that runs now, because a headless client
+            (nbclient 0.11) reads only messages of that one, and finds the output by its display id all the same.
+    """
+
+    can_update = True
+
+    def __init__(self, publisher: Any, parent: Mapping[str, Any], *, background: bool, keeps_place: bool) -> None:
+        self._publisher, self._parent, self._background = publisher, parent, background
+        self.keeps_place = keeps_place
+
+    def send(self, data: Mapping[str, Any], *, display_id: str, update: bool) -> None:
+        """See `Outlet.send`."""
+        import contextvars
+
+        parent: Any = self._parent
+        if update and self._background:
+            # In an empty context the publisher names the latest cell.
+            parent = contextvars.Context().run(getattr, self._publisher, "parent_header", None) or parent
+        self._publisher.session.send(
+            self._publisher.pub_socket,
+            "update_display_data" if update else "display_data",
+            {"data": dict(data), "metadata": {}, "transient": {"display_id": display_id}},
+            parent=parent,
+            ident=self._publisher.topic,
+        )
+
+
+class CaptureOutlet:
+    """Hands the final form to a publisher that only collects, such as that of `%%capture`."""
+
+    can_update = False
+    keeps_place = False
+
+    def __init__(self, publisher: Any) -> None:
+        self._publisher = publisher
+
+    def send(self, data: Mapping[str, Any], *, display_id: str, update: bool) -> None:
+        """See `Outlet.send`."""
+        self._publisher.publish(data=dict(data), metadata={})
+
+
+def replaces_outputs(parent: Mapping[str, Any]) -> bool:
+    """True when the client that sent this execute request is known to act on `update_display_data`.
+
+    JupyterLab, Notebook 7 and VS Code name the cell in the request's metadata; headless clients (nbclient, papermill)
+    allow no input. A console does neither, and shows what is displayed but not what is updated.
+    """
+    metadata, content = parent.get("metadata") or {}, parent.get("content") or {}
+    return bool(metadata.get("cellId")) or content.get("allow_stdin") is False

@@ -1,0 +1,168 @@
+"""One tool call on its way: pending, running, ended; and who may still stop it.
+
+How a running body is reached (a signal, a cancelled task, an exception put into a thread) is the business of the lane that
+runs it; here is when it is asked, how often, and what the caller is told when the body does not listen.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from hermes_nb.host.base import Caller, ToolCall
+from hermes_nb.host.timer import Timer
+from hermes_nb.tools.call import ToolOutcome, stopped, timed_out
+
+# A body that goes on after it was asked to stop is asked again, at these times after the first.
+ASK_AGAIN_S = (0.1, 0.3, 1.0, 3.0)
+# Then, whatever the body does, the caller gets its outcome.
+GRACE_S = 0.3
+ASYNC_SLACK_S = 0.1
+
+
+def _nothing() -> None:
+    """What is done when there is nothing to do."""
+
+
+class Job:
+    """One tool call.
+
+    Attributes:
+        call: What to run.
+        caller: For whom.
+        future: Its outcome; never raises.
+        reason: Why it was asked to end: "", `stopped` or `timed_out`.
+        grace_s: How long after that the caller waits for the body.
+        on_abandoned: Called when the caller waits no longer although the body runs.
+        reach: Asks the running body to end; set by the lane before the body starts.
+    """
+
+    def __init__(self, call: ToolCall, caller: Caller) -> None:
+        self.call = call
+        self.caller = caller
+        self.future: concurrent.futures.Future[ToolOutcome] = concurrent.futures.Future()
+        self.future.set_running_or_notify_cancel()
+        self.reason = ""
+        self.grace_s = GRACE_S
+        self.on_abandoned: Callable[[], None] = _nothing
+        self.reach: Callable[[], None] = _nothing
+        self._state = "pending"
+        self._lock = threading.Lock()
+
+    @property
+    def is_running(self) -> bool:
+        """True while the body runs."""
+        return self._state == "running"
+
+    @property
+    def is_over(self) -> bool:
+        """True once the body ended, or when it never will begin."""
+        return self._state == "ended"
+
+    def begin(self, reach: Callable[[], None]) -> bool:
+        """Note that the body starts; False when the call was stopped before."""
+        with self._lock:
+            if self._state != "pending":
+                return False
+            self.reach = reach
+            self._state = "running"
+            return True
+
+    def end(self, outcome: ToolOutcome | None) -> None:
+        """Note that the body ended; None when it was torn down without an outcome."""
+        with self._lock:
+            self._state = "ended"
+        self.settle(self._as_asked(outcome or stopped(self.call.tool.name)))
+
+    def drop(self, outcome: ToolOutcome | None = None) -> None:
+        """End a call that has not begun, with `outcome` or as stopped."""
+        with self._lock:
+            if self._state != "pending":
+                return
+            self._state = "ended"
+        self.settle(outcome or stopped(self.call.tool.name))
+
+    def settle(self, outcome: ToolOutcome) -> None:
+        """Give the caller its outcome; the first one counts."""
+        with self._lock:
+            if self.future.done():
+                return
+            self.future.set_result(outcome)
+
+    def _as_asked(self, outcome: ToolOutcome) -> ToolOutcome:
+        limit_s = self.call.tool.timeout_s
+        if self.reason != "timed_out" or outcome.status == "ok" or limit_s is None:
+            return outcome
+        return replace(
+            timed_out(self.call.tool.name, limit_s),
+            started_at_unix_s=outcome.started_at_unix_s,
+            duration_ms=outcome.duration_ms,
+        )
+
+
+class Jobs:
+    """All calls that are not over, by turn."""
+
+    def __init__(self, timer: Timer) -> None:
+        self._timer = timer
+        self._lock = threading.Lock()
+        self._jobs: list[Job] = []
+
+    def add(self, job: Job) -> None:
+        """Keep a job until its body ended."""
+        with self._lock:
+            self._jobs = [j for j in self._jobs if not j.is_over]
+            self._jobs.append(job)
+
+    def started(self, job: Job) -> Callable[[], None]:
+        """Start the clock of the tool's own time limit; returns what ends it."""
+        limit_s = job.call.tool.timeout_s
+        if limit_s is None:
+            return _nothing
+        # An asynchronous tool keeps its own time; it is asked from here when the loop does not get to it.
+        slack_s = ASYNC_SLACK_S if job.call.tool.is_async else 0.0
+        return self._timer.call_later(limit_s + slack_s, lambda: self._ask(job, "timed_out"))
+
+    def running(self, turn_id: str | None) -> list[str]:
+        """Names of the turn's calls whose body runs, oldest first."""
+        return [j.call.tool.name for j in self._of(turn_id) if j.is_running]
+
+    def stop(self, turn_id: str | None) -> list[str]:
+        """Stop the turn's calls (None: all turns'), running and pending; the names of those that were running."""
+        jobs = self._of(turn_id)
+        running = [j for j in jobs if j.is_running]
+        for job in jobs:
+            job.drop()
+        for job in jobs:
+            if job.is_running:
+                self._ask(job, "stopped")
+        return [j.call.tool.name for j in running]
+
+    def _of(self, turn_id: str | None) -> list[Job]:
+        with self._lock:
+            self._jobs = [j for j in self._jobs if not j.is_over]
+            return [j for j in self._jobs if turn_id is None or j.call.turn_id == turn_id]
+
+    def _ask(self, job: Job, reason: str) -> None:
+        if job.is_over:
+            return
+        job.reason = job.reason or reason
+        job.reach()
+        self._timer.call_later(job.grace_s, lambda: self._give_up(job))
+        for delay_s in ASK_AGAIN_S:
+            self._timer.call_later(delay_s, lambda: self._ask_again(job))
+
+    def _ask_again(self, job: Job) -> None:
+        if job.is_running:
+            job.reach()
+
+    def _give_up(self, job: Job) -> None:
+        name = job.call.tool.name
+        if job.is_running:
+            limit_s = job.call.tool.timeout_s
+            is_late = job.reason == "timed_out" and limit_s is not None
+            job.settle(timed_out(name, limit_s or 0.0) if is_late else stopped(name))
+            job.on_abandoned()
+

@@ -1,0 +1,123 @@
+"""A Jupyter kernel: tools meet the objects of earlier cells; what they print, display or plot lands in the asking cell.
+
+Which cell that is, ipykernel 7 keeps in context variables, which a turn takes with it; for displays the message itself is
+corrected, which holds for ipykernel 6.29 too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hermes_nb._require import require
+from hermes_nb.host.base import Caller, Sink
+from hermes_nb.host.capture import CURRENT, Capture, hearing
+from hermes_nb.host.job import Job
+from hermes_nb.host.plain import PlainHost
+
+
+class KernelHost(PlainHost):
+    """Runs tools in the kernel of `shell` and shows turns in its cells."""
+
+    name = "kernel"
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        super().__init__()
+
+    @property
+    def is_interactive(self) -> bool:
+        """True: a notebook shows what a turn does."""
+        return True
+
+    def cell_id(self) -> str | None:
+        """Id of the execute request that the calling thread or task belongs to."""
+        header = (self._shell.get_parent() or {}).get("header") or {}
+        cell_id = header.get("msg_id")
+        return None if cell_id is None else str(cell_id)
+
+    def caller(self, *, blocks: bool, background: bool = False) -> Caller:
+        """Who calls, seen from the calling thread, and the cell it belongs to."""
+        caller = super().caller(blocks=blocks, background=background)
+        caller.parent = self._shell.get_parent() or None
+        caller.extra["publisher"] = self._shell.display_pub
+        if caller.parent is not None and hasattr(self._shell, "set_thread_parent"):
+            caller.context.run(self._shell.set_thread_parent, caller.parent)
+        return caller
+
+    def _main_loop(self) -> asyncio.AbstractEventLoop | None:
+        loop = getattr(getattr(self._shell.kernel, "io_loop", None), "asyncio_loop", None)
+        return loop if loop is not None else super()._main_loop()
+
+    def open_sink(self, caller: Caller, *, quiet: bool = False) -> Sink:
+        """An output of the asking cell."""
+        from hermes_nb.host.display_sink import CaptureOutlet, DisplaySink, KernelOutlet, Outlet, replaces_outputs
+        from hermes_nb.host.sink import NullSink
+
+        if quiet:
+            return NullSink()
+        publisher, parent = caller.extra["publisher"], caller.parent or {}
+        outlet: Outlet
+        if hasattr(publisher, "pub_socket"):
+            # What was printed before comes before.
+            for stream in caller.extra["streams"].values():
+                stream.flush()
+            outlet = KernelOutlet(
+                publisher, parent, background=caller.background, keeps_place=replaces_outputs(parent)
+            )
+        else:
+            outlet = CaptureOutlet(publisher)
+        return DisplaySink(outlet, self._timer)
+
+    @contextmanager
+    def _hearing(self, job: Job) -> Iterator[None]:
+        capture = Capture(job.call.on_output, job.caller.extra.get("streams", {}))
+        publisher = job.caller.extra.get("publisher")
+        with hearing(capture, job), self._displaying(capture, job.caller, publisher):
+            yield
+
+    @contextmanager
+    def _displaying(self, capture: Capture, caller: Caller, publisher: Any) -> Iterator[None]:
+        """Let what the call displays go to the publisher of its cell, under the header of its cell."""
+        current = self._shell.display_pub
+        if publisher is None or not hasattr(current, "register_hook"):
+            n_before = len(getattr(current, "outputs", ()))
+            try:
+                yield
+            finally:
+                for output in list(getattr(current, "outputs", ()))[n_before:]:
+                    _hear(capture, output.get("data") or {})
+            return
+        header = (caller.parent or {}).get("header")
+
+        def hook(message: dict[str, Any]) -> dict[str, Any] | None:
+            if CURRENT.get() is not capture:
+                return message
+            content = message.get("content") or {}
+            if header:
+                message["parent_header"] = header
+            if message.get("header", {}).get("msg_type") == "clear_output":
+                return message
+            _hear(capture, content.get("data") or {})
+            if publisher is current:
+                return message
+            publisher.publish(data=content.get("data") or {}, metadata=content.get("metadata") or {})
+            return None
+
+        current.register_hook(hook)
+        try:
+            yield
+        finally:
+            current.unregister_hook(hook)
+
+    def _figure_display(self) -> Callable[[Any], None]:
+        def show(figure: Any) -> None:
+            require("IPython.display", why="to show a plot").display(figure)
+
+        return show
+
+
+def _hear(capture: Capture, data: dict[str, Any]) -> None:
+    capture.hear_display(str(data.get("text/plain", "")), tuple(data))

@@ -1,0 +1,191 @@
+"""The three ways to run a tool call: on the main thread, as a task on the caller's loop, in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import ctypes
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from hermes_nb.host.figure import Figures
+from hermes_nb.host.guard import GUARD, Frame
+from hermes_nb.host.job import Job, Jobs
+from hermes_nb.host.step import stepwise
+from hermes_nb.tools.call import ToolOutcome, run_async, run_sync
+
+# A thread asleep in C is not woken by an exception put into it: it is left alone soon.
+THREAD_GRACE_S = 0.05
+
+Hearing = Callable[[Job], AbstractContextManager[None]]
+
+
+class MainLane:
+    """A synchronous call on the main thread, guarded against SIGINT. Runs in the caller's context.
+
+    Args:
+        jobs: Knows the calls.
+        hearing: Captures the output of a call while its body runs.
+        show: Displays one figure; None leaves figures open.
+        on_interrupt: Called in a signal handler when the user interrupts the call.
+    """
+
+    def __init__(
+        self, jobs: Jobs, hearing: Hearing, show: Callable[[Any], None] | None, on_interrupt: Callable[[Job], None]
+    ) -> None:
+        self._jobs, self._hearing, self._show, self._on_interrupt = jobs, hearing, show, on_interrupt
+
+    def run(self, job: Job) -> None:
+        """Run it to its end; never raises."""
+        frame = Frame(is_wait=False, on_user=lambda: self._on_interrupt(job))
+        if not job.begin(frame.interrupt):
+            return
+        cancel = self._jobs.started(job)
+        outcome: ToolOutcome | None = None
+        try:
+            outcome = job.caller.context.copy().run(self._in_context, job, frame)
+        finally:
+            cancel()
+            job.end(outcome)
+
+    def _in_context(self, job: Job, frame: Frame) -> ToolOutcome | None:
+        outcome: ToolOutcome | None = None
+        figures = Figures(self._show)
+        with self._hearing(job):
+            figures.enter()
+            try:
+                outcome = GUARD.run(frame, lambda: None if job.reason else _run_sync(job))
+            finally:
+                figures.leave()
+            figures.finish()
+        return outcome
+
+
+class LoopLane:
+    """An asynchronous call as a task on the caller's loop. Each of its steps is guarded as a synchronous call is."""
+
+    def __init__(
+        self, jobs: Jobs, hearing: Hearing, show: Callable[[Any], None] | None, on_interrupt: Callable[[Job], None]
+    ) -> None:
+        self._jobs, self._hearing, self._show, self._on_interrupt = jobs, hearing, show, on_interrupt
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def put(self, job: Job, loop: asyncio.AbstractEventLoop) -> None:
+        """Start it on `loop`, from any thread."""
+
+        def start() -> None:
+            # A task of its own context: what the tool sets stays with the tool.
+            task = loop.create_task(self._run(job), context=job.caller.context.copy())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+        loop.call_soon_threadsafe(start, context=contextvars.Context())
+
+    async def _run(self, job: Job) -> None:
+        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        frame = Frame(is_wait=False, on_user=lambda: self._on_interrupt(job))
+
+        def reach() -> None:
+            frame.interrupt()
+            if task is not None:
+                with contextlib.suppress(RuntimeError):  # the loop is closed: so is the task
+                    loop.call_soon_threadsafe(task.cancel)
+
+        if not job.begin(reach):
+            return
+        figures = Figures(self._show)
+        on_main = threading.current_thread() is threading.main_thread()
+
+        def around(step: Callable[[], Any]) -> Any:
+            if not on_main:
+                return step()
+            figures.enter()
+            try:
+                waited_for = GUARD.run(frame, step)
+            finally:
+                figures.leave()
+            if frame.was_cut:
+                raise asyncio.CancelledError
+            return waited_for
+
+        cancel = self._jobs.started(job)
+        outcome: ToolOutcome | None = None
+        try:
+            with self._hearing(job):
+                outcome = await stepwise(run_async(job.call.tool, job.call.arguments, **job.call.options), around)
+                figures.finish()
+        finally:
+            cancel()
+            job.end(outcome)
+
+
+class ThreadLane:
+    """A synchronous call in a daemon thread of its own: any number at once. Without pyplot's figures, which are global."""
+
+    def __init__(self, jobs: Jobs, hearing: Hearing) -> None:
+        self._jobs, self._hearing = jobs, hearing
+
+    def put(self, job: Job) -> None:
+        """Start it."""
+        name = f"hermes-nb-tool-{job.call.tool.name}"
+        context = job.caller.context.copy()
+        threading.Thread(target=context.run, args=(self._run, job), name=name, daemon=True).start()
+
+    def _run(self, job: Job) -> None:
+        body = _ThreadBody()
+        job.grace_s = THREAD_GRACE_S
+        if not job.begin(body.interrupt):
+            return
+        cancel = self._jobs.started(job)
+        outcome: ToolOutcome | None = None
+        try:
+            with self._hearing(job):
+                outcome = body.run(lambda: _run_sync(job))
+        finally:
+            cancel()
+            job.end(outcome)
+
+
+class _ThreadBody:
+    """A body in a thread, into which KeyboardInterrupt can be put; it is raised at the next step of the interpreter."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ident: int | None = None
+
+    def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in the body; nothing when it is not running."""
+        with self._lock:
+            if self._ident is not None:
+                _raise_in(self._ident, KeyboardInterrupt)
+
+    def run(self, body: Callable[[], ToolOutcome]) -> ToolOutcome | None:
+        """The value of `body()`, None when it was torn down."""
+        outcome: ToolOutcome | None = None
+        try:
+            try:
+                self._ident = threading.get_ident()
+                outcome = body()
+            finally:
+                with self._lock:
+                    _raise_in(threading.get_ident(), None)  # what was put in and not raised yet
+                    self._ident = None
+        except KeyboardInterrupt:
+            with self._lock:
+                _raise_in(threading.get_ident(), None)
+                self._ident = None
+        return outcome
+
+
+def _run_sync(job: Job) -> ToolOutcome:
+    call = job.call
+    return run_sync(call.tool, call.arguments, is_late=lambda: job.reason == "timed_out", **call.options)
+
+
+def _raise_in(ident: int, error: type[BaseException] | None) -> None:
+    value = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), value)

@@ -1,0 +1,167 @@
+"""A plain process: a script, a bare IPython terminal, a thread of either."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextvars
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hermes_nb.errors import LoopBlockedError
+from hermes_nb.host.base import Caller, Sink, ToolCall, WakeUp
+from hermes_nb.host.capture import Capture, hearing, streams
+from hermes_nb.host.job import Job, Jobs
+from hermes_nb.host.lane import LoopLane, MainLane, ThreadLane
+from hermes_nb.host.main_thread import MainThread
+from hermes_nb.host.timer import Timer
+from hermes_nb.host.wait import Waiting
+from hermes_nb.tools.call import ToolOutcome, failed
+
+
+class PlainHost:
+    """Runs tools in a plain process and prints turns.
+
+    A synchronous tool runs on the main thread when the main thread waits or its loop runs. Where neither is so and the
+    turn was asked for on another thread (a script that joins its threads), the tool gets a thread of its own.
+    """
+
+    name = "plain"
+
+    def __init__(self) -> None:
+        self._timer = Timer()
+        self._main = MainThread()
+        self._jobs = Jobs(self._timer)
+        self._waiting = Waiting(self._main)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        show = self._figure_display()
+        self._main_lane = MainLane(self._jobs, self._hearing, show, self._interrupted)
+        self._loop_lane = LoopLane(self._jobs, self._hearing, show, self._interrupted)
+        self._thread_lane = ThreadLane(self._jobs, self._hearing)
+
+    @property
+    def is_interactive(self) -> bool:
+        """Whether a person watches: an IPython or Python prompt."""
+        return hasattr(sys, "ps1") or _ipython_shell() is not None
+
+    def cell_id(self) -> str | None:
+        """None: there are no cells."""
+        return None
+
+    # -- callers -------------------------------------------------------------------------------------------------
+    def caller(self, *, blocks: bool, background: bool = False) -> Caller:
+        """Who calls, seen from the calling thread."""
+        try:
+            running: asyncio.AbstractEventLoop | None = asyncio.get_running_loop()
+        except RuntimeError:
+            running = None
+        on_main = threading.current_thread() is threading.main_thread()
+        if on_main and running is not None:
+            self._loop = running
+        return Caller(
+            context=contextvars.copy_context(),
+            loop=running or self._main_loop(),
+            blocks_loop=blocks and running is not None,
+            is_main_thread=on_main,
+            background=background,
+            parent=None,
+            extra={"streams": streams()},
+        )
+
+    def _main_loop(self) -> asyncio.AbstractEventLoop | None:
+        """The loop that runs on the main thread; None when there is none."""
+        return self._loop if self._loop is not None and self._loop.is_running() else None
+
+    # -- tools ---------------------------------------------------------------------------------------------------
+    def submit(self, call: ToolCall, caller: Caller) -> concurrent.futures.Future[ToolOutcome]:
+        """See `Host.submit`."""
+        job = Job(call, caller)
+        self._timer.start()
+        self._jobs.add(job)
+        if call.tool.is_async:
+            self._submit_async(job)
+        elif call.tool.parallel or not self._reaches_main(caller):
+            self._thread_lane.put(job)
+        else:
+            loop = caller.loop if caller.is_main_thread else self._main_loop()
+            self._main.put(lambda: self._main_lane.run(job), loop or self._main_loop())
+        return job.future
+
+    def _submit_async(self, job: Job) -> None:
+        caller, name = job.caller, job.call.tool.name
+        if caller.blocks_loop:
+            reason = (
+                f"Tool '{name}' is asynchronous, and the cell or function that runs this turn blocks the event loop it"
+                " belongs to. Await the turn at the top level of a cell, or make the tool a plain function."
+            )
+        elif caller.loop is None or caller.loop.is_closed():
+            reason = f"Tool '{name}' is asynchronous, and there is no event loop to run it on. Await the turn."
+        else:
+            self._loop_lane.put(job, caller.loop)
+            return
+        job.drop(failed(LoopBlockedError(reason)))
+
+    def _reaches_main(self, caller: Caller) -> bool:
+        return caller.is_main_thread or self._main.n_waiters > 0 or self._main_loop() is not None
+
+    def stop_tools(self, turn_id: str) -> list[str]:
+        """See `Host.stop_tools`."""
+        return self._jobs.stop(turn_id)
+
+    def running_tools(self, turn_id: str) -> list[str]:
+        """See `Host.running_tools`."""
+        return self._jobs.running(turn_id)
+
+    def _interrupted(self, job: Job) -> None:
+        """In a signal handler: leave the rest to the timer's thread."""
+        self._timer.call_soon(lambda: self._waiting.interrupt(_cell_of(job.caller)))
+
+    # -- waiting -------------------------------------------------------------------------------------------------
+    def wait_blocking(self, is_done: Callable[[], bool], wake: WakeUp, on_interrupt: Callable[[], None]) -> None:
+        """See `Host.wait_blocking`."""
+        self._waiting.block(is_done, wake, on_interrupt, self.cell_id())
+
+    async def wait_async(self, is_done: Callable[[], bool], wake: WakeUp, on_interrupt: Callable[[], None]) -> None:
+        """See `Host.wait_async`."""
+        await self._waiting.awaited(is_done, wake, on_interrupt, self.cell_id())
+
+    # -- showing -------------------------------------------------------------------------------------------------
+    def open_sink(self, caller: Caller, *, quiet: bool = False) -> Sink:
+        """See `Host.open_sink`."""
+        from hermes_nb.host.sink import NullSink
+        from hermes_nb.host.stream_sink import StreamSink
+
+        return NullSink() if quiet else StreamSink(caller.extra["streams"]["stdout"])
+
+    @contextmanager
+    def _hearing(self, job: Job) -> Iterator[None]:
+        """Capture what the call prints, in its own context."""
+        with hearing(Capture(job.call.on_output, job.caller.extra.get("streams", {})), job):
+            yield
+
+    def _figure_display(self) -> Callable[[Any], None] | None:
+        """Displays one figure; None: a script shows its own."""
+        return None
+
+    def close(self) -> None:
+        """Stop what runs, end the timer's thread."""
+        self._jobs.stop(None)
+        self._timer.close()
+
+
+def _cell_of(caller: Caller) -> str | None:
+    header = (caller.parent or {}).get("header") or {}
+    cell_id = header.get("msg_id")
+    return None if cell_id is None else str(cell_id)
+
+
+def _ipython_shell() -> Any:
+    """The IPython shell this process runs in, None without; IPython is not imported for it."""
+    if "IPython" not in sys.modules:
+        return None
+    from hermes_nb._require import require
+
+    return require("IPython", why="to see where this runs").get_ipython()
