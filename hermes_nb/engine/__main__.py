@@ -1,0 +1,127 @@
+"""The worker: `python -P -m hermes_nb.engine --read-fd R --write-fd W --home DIR --journal FILE --producer ID [--log FILE]`.
+
+Ends within 1 s when its kernel is gone, however that ended: at the end of the pipe, or, when a forked child of the kernel
+still holds the pipe, because its parent is another. The kernel starts it in a session of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from hermes_nb.engine import wire
+from hermes_nb.engine.bootstrap import Bootstrap, environment_secrets
+from hermes_nb.engine.driver import Driver
+from hermes_nb.engine.journal import Journal, JournalError
+from hermes_nb.engine.outbox import Outbox
+from hermes_nb.model.mask import Masker
+
+POLL_S = 0.25
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until the kernel is gone or says `shutdown`."""
+    options = _parser().parse_args(arguments)
+    parent = os.getppid()
+    threading.Thread(target=_die_with, args=(parent,), name="hermes-nb-parent", daemon=True).start()
+    masker = Masker(environment_secrets())
+    _mask_output(masker)
+    sender = wire.Sender(options.write_fd)
+    send = _or_exit(sender.send)
+    bootstrap = Bootstrap(Path(options.home), masker)
+    try:
+        bootstrap.prepare()
+        journal = Journal(Path(options.journal), options.producer)
+    except (JournalError, OSError) as exc:
+        send("fatal", error=masker.text(str(exc)), error_type="StoreError")
+        return 1
+    driver = Driver(bootstrap, Outbox(options.producer, journal, send, masker))
+    send(
+        "ready", pid=os.getpid(), producer=options.producer, python=platform.python_version(),
+        hermes_agent=_installed(), protocol=wire.VERSION,
+    )  # fmt: skip
+    threading.Thread(target=_import, args=(bootstrap,), name="hermes-nb-import", daemon=True).start()
+    for message in wire.read_messages(options.read_fd):
+        if message["kind"] == "shutdown":
+            driver.close()
+            break
+        driver.handle(message)
+    _exit()
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -P -m hermes_nb.engine", description="Hosts Hermes for a kernel.")
+    parser.add_argument("--read-fd", type=int, required=True)
+    parser.add_argument("--write-fd", type=int, required=True)
+    parser.add_argument("--home", required=True)
+    parser.add_argument("--journal", required=True)
+    parser.add_argument("--producer", required=True)
+    parser.add_argument("--log", default="")
+    return parser
+
+
+def _installed() -> str:
+    try:
+        return version("hermes-agent")
+    except PackageNotFoundError:
+        return ""
+
+
+def _import(bootstrap: Bootstrap) -> None:
+    try:
+        bootstrap.hermes()
+    except ImportError as exc:
+        print(f"hermes_nb: {exc}", file=sys.stderr)  # `bind` meets it again, and tells the kernel
+
+
+def _die_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(POLL_S)
+    _exit()
+
+
+def _exit() -> None:
+    """At once: no thread of Hermes may keep the process, no exit handler may wait."""
+    os._exit(0)
+
+
+def _or_exit(send: Any) -> Any:
+    def checked(kind: str, /, **keys: Any) -> None:
+        try:
+            send(kind, **keys)
+        except OSError:
+            _exit()
+
+    return checked
+
+
+class _MaskedStream:
+    """stdout and stderr (both are the log file by now) without secrets."""
+
+    def __init__(self, stream: Any, masker: Masker) -> None:
+        self._stream, self._masker = stream, masker
+
+    def write(self, text: str) -> int:
+        self._stream.write(self._masker.text(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _mask_output(masker: Masker) -> None:
+    sys.stdout = _MaskedStream(sys.stdout, masker)
+    sys.stderr = _MaskedStream(sys.stderr, masker)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

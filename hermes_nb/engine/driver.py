@@ -1,0 +1,215 @@
+"""Obeys the wire: binds agents, starts and steers turns, hands them what the kernel answers.
+
+The thread that reads never works: binding and turns have threads of their own, so a stop is heard at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hermes_nb.engine import quirk
+from hermes_nb.engine.agent import BindError, BoundAgent, Endpoint, resolve
+from hermes_nb.engine.bootstrap import Bootstrap, secrets_in
+from hermes_nb.engine.journal import JournalError
+from hermes_nb.engine.outbox import Outbox
+from hermes_nb.engine.outcome import Model
+from hermes_nb.engine.recorder import DeltaPump
+from hermes_nb.engine.turn import Turn
+
+
+class _Binding:
+    """An agent that is bound, or about to be."""
+
+    def __init__(self) -> None:
+        self.is_decided = threading.Event()
+        self.agent: BoundAgent | None = None
+        self.problem: Exception | None = None
+
+
+class Driver:
+    """All agents and turns of a worker.
+
+    Args:
+        bootstrap: Hermes.
+        outbox: The way out.
+    """
+
+    def __init__(self, bootstrap: Bootstrap, outbox: Outbox) -> None:
+        self._bootstrap = bootstrap
+        self._outbox = outbox
+        self._pump = DeltaPump()
+        self._lock = threading.Lock()
+        self._bind_lock = threading.Lock()
+        self._bindings: dict[str, _Binding] = {}
+        self._turns: dict[str, Turn] = {}
+        self._offline: Any = None
+        self._is_hooked = False
+        self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
+            "bind": self._bind,
+            "unbind": self._unbind,
+            "warm": self._warm,
+            "turn.start": self._start,
+            "turn.stop": lambda m: self._of_turn(m, lambda t: t.stop(str(m.get("reason") or "user"))),
+            "turn.steer": lambda m: self._of_turn(m, lambda t: t.steer(str(m.get("text") or ""))),
+            "tool.result": lambda m: self._of_turn(m, lambda t: t.on_tool_result(m)),
+            "answer": lambda m: self._of_turn(m, lambda t: t.answer(str(m.get("request_id")), m.get("answer"))),
+        }
+
+    def handle(self, message: Mapping[str, Any]) -> None:
+        """Obey one message; one of an unknown kind is ignored here (a newer kernel's)."""
+        handler = self._handlers.get(str(message.get("kind")))
+        if handler is not None:
+            handler(message)
+
+    def _of_turn(self, message: Mapping[str, Any], act: Callable[[Turn], None]) -> None:
+        with self._lock:
+            turn = self._turns.get(str(message.get("turn_id")))
+        if turn is not None:
+            act(turn)
+
+    # -- agents ----------------------------------------------------------------------------------------------------
+
+    def _bind(self, message: Mapping[str, Any]) -> None:
+        spec = message["agent"]
+        binding = _Binding()
+        self._outbox.masker.add(str((spec.get("model") or {}).get("api_key") or ""), *secrets_in(spec.get("config")))
+        with self._lock:
+            old = self._bindings.get(str(message["agent_id"]))
+            self._bindings[str(message["agent_id"])] = binding
+        self._bootstrap.merge_config(spec.get("config") or {})
+        self._thread("bind", lambda: self._decide(str(message["agent_id"]), spec, binding, old))
+
+    def _decide(self, agent_id: str, spec: Mapping[str, Any], binding: _Binding, old: _Binding | None) -> None:
+        try:
+            with self._bind_lock:
+                hermes = self._bootstrap.hermes()
+                self._hook(hermes)
+                model, endpoint = self._endpoint(hermes, spec.get("model") or {})
+                agent = BoundAgent(spec, hermes, model, endpoint)
+                agent.give_back(agent.take("", agent.tools), "", agent.tools)  # built while the user types
+            binding.agent = agent
+        except Exception as exc:  # noqa: BLE001 - told to the kernel, with its cure
+            binding.problem = exc
+        finally:
+            binding.is_decided.set()
+        if old is not None and old.agent is not None:
+            old.agent.close()
+        if binding.agent is not None:
+            self._outbox.send(
+                "bound", agent_id=agent_id, host=binding.agent.model.host, toolsets=binding.agent.toolsets,
+                model={"id": binding.agent.model.id, "provider": binding.agent.model.provider,
+                       "base_url": binding.agent.model.base_url},
+            )  # fmt: skip
+        else:
+            problem = binding.problem
+            self._outbox.send(
+                "bind.failed", agent_id=agent_id, error=str(problem),
+                error_type=getattr(problem, "kind", type(problem).__name__), hint=getattr(problem, "hint", ""),
+            )  # fmt: skip
+
+    def _endpoint(self, hermes: Any, model: Mapping[str, Any]) -> tuple[Model, Endpoint]:
+        if str(model.get("provider")) != "offline":
+            return resolve(hermes, model)
+        if self._offline is None:
+            endpoint = _offline_endpoint()
+            self._offline = (endpoint, endpoint.start())
+        base_url = str(self._offline[1])
+        return Model(str(model.get("id") or "hermes-nb-offline"), "offline", base_url), Endpoint(
+            "custom", base_url, "not-needed"
+        )
+
+    def _unbind(self, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            binding = self._bindings.pop(str(message.get("agent_id")), None)
+        if binding is not None and binding.agent is not None:
+            binding.agent.close()
+
+    # -- turns -----------------------------------------------------------------------------------------------------
+
+    def _start(self, message: Mapping[str, Any]) -> None:
+        try:
+            turn = Turn(message, self._outbox, self._pump)
+        except JournalError as exc:
+            self._outbox.send(
+                "turn.done", turn_id=message.get("turn_id"), status="failed", text="", usage=None, cost_usd=None,
+                error=str(exc), error_type="StoreError", hint="", n_model_calls=0, exit_reason="journal", raw={},
+            )  # fmt: skip
+            return
+        with self._lock:
+            self._turns[turn.turn_id] = turn
+            binding = self._bindings.get(turn.agent_id)
+        self._thread(f"turn-{turn.turn_id[:8]}", lambda: self._run(turn, binding))
+
+    def _run(self, turn: Turn, binding: _Binding | None) -> None:
+        _running.turn = turn
+        try:
+            if binding is None:
+                turn.run(None, None, BindError(f"No agent {turn.agent_id!r} is bound in this worker.", kind="WorkerError"))
+                return
+            binding.is_decided.wait()
+            hermes = self._bootstrap.hermes() if binding.problem is None else None
+            turn.run(binding.agent, hermes, binding.problem)
+        finally:
+            with self._lock:
+                self._turns.pop(turn.turn_id, None)
+
+    # -- Hermes's side ---------------------------------------------------------------------------------------------
+
+    def _hook(self, hermes: Any) -> None:
+        """One dispatcher per process: Hermes has no unregister."""
+        if self._is_hooked:
+            return
+        self._is_hooked = True
+        hermes.plugins.register_middleware("llm_execution", self._llm)
+        hermes.plugins.register_middleware("tool_execution", self._tool)
+        quirk.RetryListener(self._on_wait).install()
+
+    def _turn_of(self, context: Mapping[str, Any]) -> Turn | None:
+        with self._lock:
+            return self._turns.get(str(context.get("task_id")))
+
+    def _llm(self, request: Any, next_call: Callable[..., Any], **context: Any) -> Any:
+        turn = self._turn_of(context)
+        return next_call(request) if turn is None else turn.call_model(request, next_call, context)
+
+    def _tool(self, tool_name: str, args: Any, next_call: Callable[..., Any], **context: Any) -> Any:
+        turn = self._turn_of(context)
+        return next_call(args) if turn is None else turn.call_tool(tool_name, args, next_call, context)
+
+    def _on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
+        turn = _running.turn
+        if turn is not None:
+            turn.on_wait(wait_s, n_retry, n_retries_max)
+
+    # -- warming ---------------------------------------------------------------------------------------------------
+
+    def _warm(self, message: Mapping[str, Any]) -> None:
+        agent_id = str(message.get("agent_id"))
+        self._outbox.send("warmed", agent_id=agent_id, duration_ms=0.0, is_ok=False)
+
+    def _thread(self, name: str, target: Callable[[], None]) -> None:
+        threading.Thread(target=target, name=f"hermes-nb-{name}", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop what runs, let go of what is held."""
+        with self._lock:
+            turns = list(self._turns.values())
+        for turn in turns:
+            turn.stop("closed")
+        if self._offline is not None:
+            self._offline[0].close()
+
+
+def _offline_endpoint() -> Any:
+    """The embedded model's endpoint; imported when needed, it carries a thesaurus."""
+    return importlib.import_module("hermes_nb.engine.offline").OfflineEndpoint()
+
+
+class _Running(threading.local):
+    turn: Turn | None = None
+
+
+_running = _Running()

@@ -1,0 +1,350 @@
+"""What happened in a turn, as events: model calls, deltas, retries, tools, with durations of the monotonic clock.
+
+One `Recorder` per turn. Hermes calls it from the turn's thread (middleware, status) and from its own threads (deltas).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hermes_nb.engine.fingerprint import fingerprint
+from hermes_nb.engine.journal import JournalError, Response, ToolResult
+from hermes_nb.engine.outbox import Outbox
+from hermes_nb.engine.reply import Reply, flat_text
+from hermes_nb.model.mask import StreamMask
+
+HEAD_CHARS = 400
+
+
+def new_id() -> str:
+    """A span's name: 16 hexadecimal digits."""
+    return uuid.uuid4().hex[:16]
+
+
+class ModelCall:
+    """One call of the model as the user sees it: Hermes may repeat the request after a 429 within it."""
+
+    def __init__(self, number: int, request_id: str) -> None:
+        self.number = number
+        self.request_id = request_id
+        self.span_id = new_id()
+        self.started = time.monotonic()
+        self.text: list[str] = []
+        self.failure: BaseException | None = None
+        self.is_retry_shown = True
+        self.is_open = True
+
+
+class Recorder:
+    """Events of one turn.
+
+    Args:
+        outbox: Where they go.
+        deltas: Told that text is waiting; it calls `flush` within 30 ms.
+        session_id: Session.
+        turn_id: Turn; also the span of the turn.
+        attempt: 1, or more when the turn is resumed.
+    """
+
+    def __init__(self, outbox: Outbox, deltas: Any, *, session_id: str, turn_id: str, attempt: int) -> None:
+        self.session_id, self.turn_id, self.attempt = session_id, turn_id, attempt
+        self.started = time.monotonic()
+        self.broken: JournalError | None = None
+        self.seen: list[tuple[str, Mapping[str, Any]]] = []
+        self.last_failure: BaseException | None = None
+        self.calls: list[ModelCall] = []
+        self.replies: list[Reply] = []
+        self.usage: Counter[str] = Counter()
+        self.cost_usd: float | None = None
+        self.is_cost_whole = True
+        self.n_model_calls = 0
+        self.n_tool_calls = 0
+        self._outbox = outbox
+        self._deltas = deltas
+        self._lock = threading.RLock()
+        self._waiting: dict[str, list[str]] = {}
+        self._masks = {kind: StreamMask(outbox.masker) for kind in ("model.delta", "reasoning.delta")}
+        self._successes: Counter[str] = Counter()
+
+    # -- events ---------------------------------------------------------------------------------------------------
+
+    def emit(
+        self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None, kept: Response | ToolResult | None = None,
+        unrecorded: bool = False,
+    ) -> None:  # fmt: skip
+        """One event of this turn; text that waits goes out before it.
+
+        Raises:
+            JournalError: It can't be recorded; the turn must end.
+        """
+        with self._lock:
+            if not unrecorded:
+                if self.broken is not None:
+                    raise self.broken
+                self._flush()
+            self.seen.append((kind, data))
+            try:
+                self._outbox.emit(
+                    kind, session_id=self.session_id, turn_id=self.turn_id, span_id=span_id or self.turn_id,
+                    parent_id=None if span_id is None else self.turn_id, attempt=self.attempt, data=data, kept=kept,
+                    unrecorded=unrecorded,
+                )  # fmt: skip
+            except JournalError as exc:
+                self.broken = exc
+                raise
+
+    def warning(self, code: str, message: str) -> None:
+        """Something survivable went wrong, and is seen."""
+        self.emit("warning", {"code": code, "message": message})
+
+    # -- text -----------------------------------------------------------------------------------------------------
+
+    def on_delta(self, text: str | None) -> None:
+        """A piece of the answer, from any thread; None flushes."""
+        self._on_text("model.delta", text)
+
+    def on_reasoning(self, text: str | None) -> None:
+        """A piece of the reasoning, from any thread."""
+        self._on_text("reasoning.delta", text)
+
+    def _on_text(self, kind: str, text: str | None) -> None:
+        if not text:
+            if text is None:
+                self.flush()
+            return
+        with self._lock:
+            if kind == "model.delta" and self.calls:
+                said = self.calls[-1].text
+                text = text if said else text.lstrip("\n")  # Hermes puts a blank line before the text after a tool
+                if not text:
+                    return
+                said.append(text)
+            self._waiting.setdefault(kind, []).append(text)
+        self._deltas.wake(self)
+
+    def flush(self) -> None:
+        """Send what waits. Never raises: a broken journal is met by the next event of the turn's own thread."""
+        with self._lock:
+            try:
+                self._flush()
+            except JournalError as exc:
+                self.broken = exc
+
+    def _flush(self, *, is_end: bool = False) -> None:
+        if not self.calls or self.broken is not None:
+            self._waiting.clear()
+            return
+        span_id = self.calls[-1].span_id
+        for kind, mask in self._masks.items():
+            pieces = self._waiting.pop(kind, None)
+            text = mask.feed("".join(pieces)) if pieces else ""
+            if is_end:
+                text += mask.end()
+            if text:
+                self._outbox.emit(
+                    kind, session_id=self.session_id, turn_id=self.turn_id, span_id=span_id, parent_id=self.turn_id,
+                    attempt=self.attempt, data={"text": text},
+                )  # fmt: skip
+
+    # -- model calls ----------------------------------------------------------------------------------------------
+
+    def start_call(self, request: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[ModelCall, str]:
+        """A request is about to be sent: the call it belongs to, and its fingerprint."""
+        print_ = fingerprint(request)
+        request_id = str(context.get("api_request_id", ""))
+        last = self.calls[-1] if self.calls else None
+        if last is not None and last.is_open and last.request_id == request_id:
+            self._show_retry(last)
+            last.text.clear()
+            last.failure = None
+            return last, print_
+        if last is not None and last.is_open:
+            self._fail(last)
+        call = ModelCall(len(self.calls) + 1, request_id)
+        messages = request.get("messages") or request.get("input") or []
+        self.emit_pending()
+        self.calls.append(call)
+        self.emit(
+            "model.started",
+            {
+                "api_call": call.number,
+                "n_messages": len(messages),
+                "model": str(request.get("model") or context.get("model") or ""),
+                "provider": str(context.get("provider") or ""),
+                "last_message": flat_text(messages[-1])[:HEAD_CHARS] if messages else "",
+                "fingerprint": print_,
+            },
+            span_id=call.span_id,
+        )
+        return call, print_
+
+    def emit_pending(self) -> None:
+        """Send what waits for the call before, masked to its end."""
+        with self._lock:
+            self._flush(is_end=True)
+
+    def next_occurrence(self, print_: str) -> int:
+        """How many times this request was answered in this attempt."""
+        return self._successes[print_]
+
+    def complete_call(
+        self, call: ModelCall, print_: str, request: Mapping[str, Any], reply: Reply, *, replayed: bool = False
+    ) -> None:
+        """The model answered: commit the response, then say so."""
+        duration_ms = (time.monotonic() - call.started) * 1000
+        occurrence = self._successes[print_]
+        self._successes[print_] += 1
+        self.emit_pending()
+        call.is_open = False
+        messages = request.get("messages") or request.get("input") or []
+        data: dict[str, Any] = {
+            "api_call": call.number,
+            "text": reply.text,
+            "tool_calls": reply.tool_calls,
+            "model": reply.model or str(request.get("model") or ""),
+            "n_messages": len(messages),
+            "last_message": flat_text(messages[-1])[:HEAD_CHARS] if messages else "",
+            "fingerprint": print_,
+            "occurrence": occurrence,
+        }
+        if reply.reasoning:
+            data["reasoning"] = reply.reasoning
+        if reply.finish_reason:
+            data["finish_reason"] = reply.finish_reason
+        if replayed:
+            data["replayed"] = True
+            kept = None
+        else:
+            data["duration_ms"] = round(duration_ms, 3)
+            self.n_model_calls += 1
+            self._count(reply, data)
+            kept = Response(self.turn_id, print_, occurrence, self.attempt, reply.body)
+        self.replies.append(reply)
+        self.emit("model.completed", data, span_id=call.span_id, kept=kept)
+
+    def _count(self, reply: Reply, data: dict[str, Any]) -> None:
+        if reply.usage:
+            data["usage"] = reply.usage
+            self.usage.update(reply.usage)
+        if reply.cost_usd is not None:
+            data["cost_usd"] = reply.cost_usd
+            self.cost_usd = (self.cost_usd or 0.0) + reply.cost_usd
+        else:
+            self.is_cost_whole = False
+
+    def fail_call(self, call: ModelCall, error: BaseException) -> None:
+        """The request failed; whether Hermes asks again is seen later."""
+        call.failure = error
+        call.is_retry_shown = False
+        self.last_failure = error
+
+    def on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
+        """Hermes will ask again after `wait_s`."""
+        if self.calls and self.calls[-1].failure is not None:
+            self._show_retry(self.calls[-1], wait_s=round(wait_s, 1), n_retry=n_retry, n_retries_max=n_retries_max)
+
+    def on_reconnect(self, reason: str) -> None:
+        """Hermes asks again at once, within one call, because the stream broke."""
+        if self.calls and self.calls[-1].is_open:
+            self.emit("model.retried", {"reason": reason}, span_id=self.calls[-1].span_id)
+
+    def _show_retry(self, call: ModelCall, **more: Any) -> None:
+        if call.failure is None or call.is_retry_shown:
+            return
+        call.is_retry_shown = True
+        data = {"reason": short_error(call.failure), **more}
+        status = getattr(call.failure, "status_code", None)
+        if isinstance(status, int):
+            data["status_code"] = status
+        self.emit("model.retried", data, span_id=call.span_id)
+
+    def _fail(self, call: ModelCall, error: BaseException | None = None) -> None:
+        call.is_open = False
+        failure = error or call.failure
+        self.emit_pending()
+        data: dict[str, Any] = {
+            "api_call": call.number,
+            "error": short_error(failure) if failure is not None else "No answer.",
+            "error_type": type(failure).__name__ if failure is not None else "",
+            "duration_ms": round((time.monotonic() - call.started) * 1000, 3),
+        }
+        status = getattr(failure, "status_code", None)
+        if isinstance(status, int):
+            data["status_code"] = status
+        self.emit("model.failed", data, span_id=call.span_id)
+
+    def close_calls(self, *, is_stopped: bool) -> None:
+        """The turn ends: an open call failed, or was stopped with it (its text so far is the partial answer)."""
+        for call in self.calls:
+            if call.is_open and not is_stopped:
+                self._fail(call)
+            call.is_open = False
+        self.emit_pending()
+
+    # -- what the turn's end says -----------------------------------------------------------------------------------
+
+    def partial_text(self) -> str:
+        """What there is of an answer: the text of the interrupted call, else of the last completed one."""
+        if self.calls and self.calls[-1].text and len(self.calls) > len(self.replies):
+            return "".join(self.calls[-1].text).strip()
+        return self.replies[-1].text.strip() if self.replies else ""
+
+    def totals(self) -> dict[str, Any]:
+        """usage and cost_usd of the turn, where known; its duration_ms."""
+        totals: dict[str, Any] = {"duration_ms": round((time.monotonic() - self.started) * 1000, 3)}
+        if self.usage:
+            totals["usage"] = dict(self.usage)
+        if self.cost_usd is not None and self.is_cost_whole:
+            totals["cost_usd"] = round(self.cost_usd, 9)
+        return totals
+
+
+def short_error(error: BaseException) -> str:
+    """One line about an error of the provider."""
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping):
+        inner = body.get("error")
+        message = inner.get("message") if isinstance(inner, Mapping) else body.get("message")
+        if isinstance(message, str) and message.strip():
+            return " ".join(message.split())[:500]
+    return " ".join(str(error).split())[:500] or type(error).__name__
+
+
+class DeltaPump:
+    """One thread per process that flushes waiting text every 30 ms.
+
+    Args:
+        interval_s: How long text may wait.
+    """
+
+    def __init__(self, interval_s: float = 0.03) -> None:
+        self._interval_s = interval_s
+        self._waiting: set[Recorder] = set()
+        self._lock = threading.Lock()
+        self._has_work = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def wake(self, recorder: Recorder) -> None:
+        """`recorder` has text."""
+        if recorder in self._waiting:
+            return
+        with self._lock:
+            self._waiting.add(recorder)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="hermes-nb-deltas", daemon=True)
+                self._thread.start()
+        self._has_work.set()
+
+    def _run(self, sleep: Callable[[float], None] = time.sleep) -> None:
+        while self._has_work.wait():
+            sleep(self._interval_s)
+            with self._lock:
+                self._has_work.clear()
+                waiting, self._waiting = self._waiting, set()
+            for recorder in waiting:
+                recorder.flush()

@@ -1,0 +1,140 @@
+"""A model's response as data: what it said, what it cost, and enough to hand it to Hermes again (replay)."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One response of the model.
+
+    Attributes:
+        text: What it said.
+        tool_calls: `[{id, name, arguments}]`, arguments as the raw JSON text the model wrote.
+        reasoning: What it thought, where the provider says so.
+        finish_reason: Why it ended.
+        model: The model's own name for itself.
+        usage: Tokens by kind; None when the provider did not say.
+        cost_usd: None when no price is known.
+        body: The whole response as JSON data; `rebuild` makes a response of it.
+    """
+
+    text: str
+    tool_calls: list[dict[str, str]] = field(default_factory=list)
+    reasoning: str = ""
+    finish_reason: str = ""
+    model: str = ""
+    usage: dict[str, int] | None = None
+    cost_usd: float | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+def read(response: Any, agent: Any, hermes: Any) -> Reply:
+    """The reply in a response of any of Hermes's API modes.
+
+    Args:
+        response: What Hermes's transport returned (a namespace, or an SDK's object).
+        agent: The AIAgent that asked; its transport knows the shape.
+        hermes: `Bootstrap.hermes()`.
+    """
+    if agent.api_mode == "chat_completions":
+        choice = (getattr(response, "choices", None) or [None])[0]
+        message = getattr(choice, "message", None)
+        text = flat_text({"content": getattr(message, "content", None)})
+        calls = getattr(message, "tool_calls", None) or []
+        reasoning = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None) or ""
+        finish = getattr(choice, "finish_reason", None) or ""
+    else:
+        options = {"strip_tool_prefix": agent._is_anthropic_oauth} if agent.api_mode == "anthropic_messages" else {}
+        message = agent._get_transport().normalize_response(response, **options)
+        text = flat_text({"content": message.content})
+        calls, reasoning, finish = message.tool_calls or [], message.reasoning or "", message.finish_reason or ""
+    usage, cost = _usage(response, agent, hermes)
+    return Reply(
+        text=text,
+        tool_calls=[_tool_call(call) for call in calls],
+        reasoning=reasoning if isinstance(reasoning, str) else "",
+        finish_reason=str(finish),
+        model=str(getattr(response, "model", None) or ""),
+        usage=usage,
+        cost_usd=cost,
+        body=plain(response),
+    )
+
+
+def _tool_call(call: Any) -> dict[str, str]:
+    function = getattr(call, "function", call)
+    arguments = getattr(function, "arguments", None)
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return {"id": str(getattr(call, "id", None) or ""), "name": str(getattr(function, "name", "")), "arguments": text}
+
+
+def _usage(response: Any, agent: Any, hermes: Any) -> tuple[dict[str, int] | None, float | None]:
+    raw = getattr(response, "usage", None)
+    if not raw:
+        return None, None
+    counted = hermes.normalize_usage(raw, provider=agent.provider, api_mode=agent.api_mode)
+    if not counted.prompt_tokens and not counted.output_tokens:
+        return None, None
+    usage = {"input_tokens": counted.prompt_tokens, "output_tokens": counted.output_tokens}
+    for name in ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"):
+        if getattr(counted, name):
+            usage[name] = getattr(counted, name)
+    cost = hermes.estimate_usage_cost(
+        agent.model, counted, provider=agent.provider, base_url=agent.base_url, api_key=getattr(agent, "api_key", "")
+    )
+    return usage, None if cost.amount_usd is None else float(cost.amount_usd)
+
+
+def flat_text(message: Any) -> str:
+    """The text of a message, parts joined; "" when it has none."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        texts = (p if isinstance(p, str) else p.get("text") if isinstance(p, Mapping) else "" for p in content)
+        return "\n".join(t for t in texts if isinstance(t, str) and t)
+    return ""
+
+
+_CLASS = "__class__"
+
+
+def plain(value: Any) -> Any:
+    """JSON data that `rebuild` turns back: objects keep their fields, an SDK's models also their class."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, Mapping):
+        return {"__mapping__": {str(k): plain(v) for k, v in value.items()}}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if hasattr(value, "model_dump"):
+        cls = type(value)
+        return {_CLASS: f"{cls.__module__}:{cls.__qualname__}", "fields": value.model_dump(mode="json")}
+    fields = getattr(value, "__dict__", None)
+    if fields is None:
+        return str(value)
+    return {k: plain(v) for k, v in fields.items() if not callable(v)}
+
+
+def rebuild(data: Any) -> Any:
+    """A response that Hermes accepts, from what `plain` made of one."""
+    if isinstance(data, list):
+        return [rebuild(v) for v in data]
+    if not isinstance(data, Mapping):
+        return data
+    if "__mapping__" in data:
+        return {k: rebuild(v) for k, v in data["__mapping__"].items()}
+    if _CLASS in data:
+        module, _, name = str(data[_CLASS]).partition(":")
+        cls: Any = importlib.import_module(module)
+        for part in name.split("."):
+            cls = getattr(cls, part)
+        return cls.model_validate(data["fields"])
+    return SimpleNamespace(**{k: rebuild(v) for k, v in data.items()})

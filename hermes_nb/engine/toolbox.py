@@ -1,0 +1,279 @@
+"""The tool calls of one turn: asked of the kernel over the wire, or of Hermes's own tools; recorded either way.
+
+Hermes runs a batch of calls one after another. Here the batch is known from the response, so that calls that may overlap
+(async functions, `parallel=True`) are all asked for when the first of them comes up; results are taken in order.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hermes_nb.engine.journal import JournalError, ToolResult
+from hermes_nb.engine.outbox import Outbox
+from hermes_nb.engine.recorder import Recorder, new_id
+from hermes_nb.engine.reply import flat_text
+from hermes_nb.model.history import SKIPPED
+from hermes_nb.model.toolspec import ToolSpec
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One call of a batch."""
+
+    call_key: str
+    tool_call_id: str
+    name: str
+    arguments: str
+    span_id: str = field(default_factory=new_id)
+    started: float = 0.0
+    is_taken: bool = False
+    is_sent: bool = False
+    is_recorded: bool = False
+    message: Mapping[str, Any] | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class Toolbox:
+    """Tool calls of one turn.
+
+    Args:
+        specs: The kernel's tools of this turn, by name.
+        replay: Results kept by earlier attempts, by call key; empty on the first.
+    """
+
+    def __init__(
+        self, recorder: Recorder, outbox: Outbox, specs: Mapping[str, ToolSpec], replay: Mapping[str, ToolResult]
+    ) -> None:
+        self._recorder = recorder
+        self._outbox = outbox
+        self._specs = specs
+        self._replay = replay
+        self._batch: list[Call] = []
+        self._by_span: dict[str, Call] = {}
+        self._lock = threading.Lock()
+        self.is_abandoned = False
+
+    def open_batch(self, key: str, tool_calls: Sequence[Mapping[str, str]]) -> None:
+        """The model asked for these calls; `key` names the response, the same in each attempt."""
+        with self._lock:
+            self._batch = [
+                Call(f"{key}.{i}", c["id"], c["name"], c["arguments"]) for i, c in enumerate(tool_calls)
+            ]
+
+    def close_batch(self, messages: Sequence[Any] = ()) -> None:
+        """The batch is over: calls that never ran are recorded with what the model reads instead."""
+        with self._lock:
+            left = [call for call in self._batch if not call.is_taken]
+            self._batch = []
+        for call in left:
+            said = next(
+                (m for m in messages if isinstance(m, Mapping) and m.get("tool_call_id") == call.tool_call_id), None
+            )
+            self._record(call, {
+                "status": "skipped", "result": flat_text(said) if said is not None else SKIPPED.format(name=call.name),
+            })  # fmt: skip
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a call of the kernel is pending."""
+        with self._lock:
+            return any(call.is_sent and not call.done.is_set() for call in self._by_span.values())
+
+    # -- running --------------------------------------------------------------------------------------------------
+
+    def run(self, name: str, args: Mapping[str, Any], tool_call_id: str, next_call: Callable[..., Any]) -> Any:
+        """The result the model gets. Raises what the tool's own execution raises, and JournalError."""
+        call = self._take(name, args, tool_call_id)
+        kept = self._replay.get(call.call_key)
+        if kept is not None and kept.name == name and same_arguments(kept.arguments, call.arguments):
+            self._record(call, {**kept.body, "replayed": True})
+            return kept.body.get("result", "")
+        if name in self._specs:
+            return self._run_in_kernel(call)
+        return self._run_builtin(call, next_call)
+
+    def _take(self, name: str, args: Mapping[str, Any], tool_call_id: str) -> Call:
+        with self._lock:
+            free = [c for c in self._batch if not c.is_taken]
+            call = next((c for c in free if c.tool_call_id == tool_call_id and c.name == name), None) or next(
+                (c for c in free if c.tool_call_id == tool_call_id), None
+            )
+            if call is None:
+                call = Call(new_id(), tool_call_id, name, json.dumps(args))
+            call.is_taken = True
+            call.name = name  # Hermes repairs misspelled names
+            if not same_arguments(call.arguments, args):
+                call.arguments = json.dumps(args, ensure_ascii=False)
+            return call
+
+    def _run_in_kernel(self, call: Call) -> str:
+        for other in self._together(call):
+            self._ask(other)
+        call.done.wait()
+        if self._recorder.broken is not None:
+            raise self._recorder.broken
+        if call.message is None:
+            text = json.dumps({"error": f"{call.name} was stopped by the user."})
+            self._outbox.send("tool.abandon", turn_id=self._recorder.turn_id, call_id=call.span_id)
+            self._record(call, {"status": "stopped", "result": text})
+            return text
+        return str(call.message.get("result", ""))
+
+    def _together(self, call: Call) -> list[Call]:
+        """The calls to ask for now: this one, and those right behind it that may overlap with it."""
+        with self._lock:
+            if call.is_sent:
+                return []
+            if call not in self._batch or not self._may_overlap(call):
+                return [call]
+            group = []
+            for other in self._batch[self._batch.index(call) :]:
+                if other.is_sent or not self._may_overlap(other) or other.call_key in self._replay:
+                    break
+                group.append(other)
+            return group or [call]
+
+    def _may_overlap(self, call: Call) -> bool:
+        spec = self._specs.get(call.name)
+        return spec is not None and (spec.parallel or spec.is_async) and is_object(call.arguments)
+
+    def _ask(self, call: Call) -> None:
+        call.started = time.monotonic()
+        self._recorder.emit(
+            "tool.started",
+            {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments},
+            span_id=call.span_id,
+        )
+        with self._lock:
+            call.is_sent = True
+            self._by_span[call.span_id] = call
+            if self.is_abandoned:
+                call.done.set()
+                return
+        self._outbox.send(
+            "tool.call", turn_id=self._recorder.turn_id, call_id=call.span_id, name=call.name, arguments=call.arguments,
+            session_id=self._recorder.session_id, span_id=call.span_id,
+        )  # fmt: skip
+
+    def on_result(self, message: Mapping[str, Any]) -> None:
+        """The kernel answered, on the reading thread: commit, then let the turn go on."""
+        with self._lock:
+            call = self._by_span.get(str(message.get("call_id")))
+            if call is None or call.done.is_set():
+                return
+            call.message = message
+        try:
+            self._record(call, {
+                "status": str(message.get("status") or "ok"), "result": str(message.get("result") or ""),
+                **{k: message[k] for k in _PASSED if message.get(k) is not None},
+            })  # fmt: skip
+        except JournalError:
+            call.message = None  # the turn's thread meets the broken journal
+        finally:
+            call.done.set()
+
+    def abandon(self) -> None:
+        """Nobody waits any more: pending calls return at once."""
+        with self._lock:
+            self.is_abandoned = True
+            for call in self._by_span.values():
+                call.done.set()
+
+    def _run_builtin(self, call: Call, next_call: Callable[..., Any]) -> Any:
+        call.started = time.monotonic()
+        started_at = time.time()
+        self._recorder.emit(
+            "tool.started",
+            {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, "builtin": True},
+            span_id=call.span_id,
+        )
+        try:
+            result = next_call()
+        except Exception as exc:
+            self._record(call, {
+                "status": "error", "result": f"Error executing tool '{call.name}': {exc}", "error": str(exc),
+                "error_type": type(exc).__name__, "builtin": True, "started_at_unix_s": started_at,
+            })  # fmt: skip
+            raise
+        text = result if isinstance(result, str) else json.dumps(result, default=str)
+        error = error_in(text)
+        status = "stopped" if self.is_abandoned else "error" if error else "ok"
+        self._record(call, {
+            "status": status, "result": text, "builtin": True, "started_at_unix_s": started_at,
+            **({"error": error} if error else {}),
+        })  # fmt: skip
+        return result
+
+    def _record(self, call: Call, data: Mapping[str, Any]) -> None:
+        if call.is_recorded:
+            return
+        call.is_recorded = True
+        is_live = not data.get("replayed")
+        body = {
+            "tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments,
+            "result_chars": len(data["result"]), **data,
+        }  # fmt: skip
+        if is_live and call.started:
+            body.setdefault("duration_ms", round((time.monotonic() - call.started) * 1000, 3))
+        if not is_live:
+            for timing in ("duration_ms", "started_at_unix_s"):
+                body.pop(timing, None)
+        kept = None
+        if is_live and data["status"] not in ("skipped", "stopped"):
+            stored = {k: v for k, v in data.items() if k != "replayed"}
+            kept = ToolResult(
+                self._recorder.turn_id, call.call_key, call.name, call.arguments, self._recorder.attempt, stored
+            )
+            self._recorder.n_tool_calls += 1
+        self._recorder.emit("tool.completed", body, span_id=call.span_id, kept=kept)
+
+
+_PASSED = ("result_chars", "started_at_unix_s", "duration_ms", "error_type", "error")
+
+
+def spread_duplicates(tool_calls: Sequence[Any]) -> None:
+    """Make identical calls of one batch differ by trailing spaces: Hermes (0.19) drops all but one, comparing raw text."""
+    seen: dict[tuple[str, str], int] = {}
+    for call in tool_calls:
+        function = getattr(call, "function", None)
+        arguments = getattr(function, "arguments", None)
+        if function is None or not isinstance(arguments, str):
+            continue
+        key = (str(getattr(function, "name", "")), arguments)
+        n_before = seen.get(key, 0)
+        seen[key] = n_before + 1
+        if n_before:
+            function.arguments = arguments + " " * n_before
+
+
+def is_object(arguments: str) -> bool:
+    """Whether `arguments` is the JSON of an object."""
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except ValueError:
+        return False
+
+
+def same_arguments(arguments: str, other: str | Mapping[str, Any]) -> bool:
+    """Whether both mean the same arguments."""
+    try:
+        return bool(json.loads(arguments) == (json.loads(other) if isinstance(other, str) else other))
+    except ValueError:
+        return arguments == other
+
+
+def error_in(result: str) -> str:
+    """What a built-in tool's result says went wrong; "" when nothing did."""
+    if not result.startswith("{"):
+        return result[:500] if result.startswith("Error executing tool") else ""
+    try:
+        data = json.loads(result)
+    except ValueError:
+        return ""
+    error = data.get("error") if isinstance(data, dict) else None
+    return str(error)[:500] if error else ""
