@@ -1,0 +1,371 @@
+"""`Tool` and `tool`: a function of the notebook that a model may call, and that still is the function.
+
+What the schema looks like is `schema`'s business, what a name may be `name`'s, how a call runs `call`'s.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, overload
+
+from hermes_nb.errors import ToolDefinitionError
+from hermes_nb.model.toolspec import ToolSpec
+from hermes_nb.tools import name as names
+from hermes_nb.tools.annotation import Parameter, Signature, display_name, innermost, is_method, read_signature
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from hermes_nb.tools.schema import Compiled
+
+Approval = bool | Callable[[dict[str, Any]], bool]
+
+
+@dataclass(eq=False, repr=False)
+class Tool:
+    """A function a model may call.
+
+    It behaves as the function: calling, awaiting, `help()`, `inspect.signature`, pickling, access as a method.
+
+    Args:
+        function: The callable that runs.
+        name: What the model calls it.
+        description: What the model reads about it.
+        arguments: The arguments as a pydantic model.
+        approval: True asks before each call; a predicate on the arguments asks where it is true.
+        parallel: Whether a synchronous function may run in a thread, beside others.
+        idempotent: Whether it may run again after a crash left its result unknown.
+        timeout_s: Seconds until a call is given up; None for no limit.
+        max_result_chars: Most characters of a result that go to the model.
+        remote: What runs in its place on Flyte; a task given as a tool is its own.
+
+    Source: seed 001, `Tool`.
+    """
+
+    function: Callable[..., Any]
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    _: KW_ONLY
+    approval: Approval = False
+    parallel: bool = False
+    idempotent: bool = False
+    timeout_s: float | None = None
+    max_result_chars: int = 20_000
+    remote: Any = None
+    _compiled: Compiled | None = field(default=None)
+    _binds: str = ""  # "instance" or "class": a function of a class body, still to be bound
+
+    def __post_init__(self) -> None:
+        names.check(self.name)
+        if self._compiled is None:
+            from hermes_nb.tools.schema import adopt
+
+            self._compiled = adopt(self.name, self.arguments)
+        self._resemble()
+
+    def _resemble(self) -> None:
+        functools.update_wrapper(self, self.function, updated=())
+        self.__name__ = display_name(self.function)
+        self.__qualname__ = getattr(self.function, "__qualname__", self.__name__)
+        self.__doc__ = _documentation(self.function)
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], **options: Any) -> Tool:
+        """The tool of a callable; options as for `tool`.
+
+        Raises:
+            ToolDefinitionError: No schema can describe it; names parameter, annotation and cure.
+            ToolNameError: Its name is malformed or Hermes's own.
+        """
+        return _make(function, options, sys._getframe(1))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function returns; for a coroutine function, an awaitable."""
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Tool:
+        """The tool bound to an instance, if it is a method; a tool that is none stays itself."""
+        subject = owner if self._binds == "class" else instance
+        if not self._binds or subject is None:
+            return self
+        bound = copy.copy(self)
+        bound.function = types.MethodType(self.function, subject)
+        bound._binds = ""
+        bound._resemble()
+        return bound
+
+    def __getattr__(self, attribute: str) -> Any:
+        function = self.__dict__.get("function")
+        if function is None:  # while unpickling or copying
+            raise AttributeError(attribute)
+        return getattr(function, attribute)
+
+    def __copy__(self) -> Tool:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tool:
+        return self  # as functions do
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """By name where the name finds this tool, as functions do; by value for cloudpickle in a notebook."""
+        module, qualname = self.__module__, self.__qualname__
+        if not _is_by_value(module, sys._getframe(1)) and _find(module, qualname) is self:
+            return qualname
+        assert self._compiled is not None
+        options = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _REBUILT}
+        return _rebuild, (options, self._compiled.signature, self._compiled.parameters)
+
+    def __repr__(self) -> str:
+        try:
+            shown = str(inspect.signature(self.function))
+        except (ValueError, TypeError):
+            shown = "(...)"
+        return f"<Tool {self.name}{shown}>"
+
+    @property
+    def is_async(self) -> bool:
+        """Whether calling gives an awaitable; also for a wrapper (`functools.wraps`) around a coroutine function."""
+        return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(innermost(self.function))
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """JSON schema (draft 2020-12) of the arguments; a copy."""
+        return copy.deepcopy(self._schema.parameters)
+
+    @property
+    def variable_parameters(self) -> dict[str, Any]:
+        """Parameters that take the name of a notebook variable, with the type (or tuple of types) it must have."""
+        return dict(self._schema.variables)
+
+    @property
+    def _schema(self) -> Compiled:
+        assert self._compiled is not None
+        return self._compiled
+
+    def spec(self) -> ToolSpec:
+        """What the worker is told."""
+        return ToolSpec(
+            name=self.name,
+            description=self.description,
+            parameters=self.parameters,
+            is_async=self.is_async,
+            parallel=self.parallel,
+            idempotent=self.idempotent,
+            needs_approval=bool(self.approval),
+            timeout_s=self.timeout_s,
+            max_result_chars=self.max_result_chars,
+        )
+
+    def definition(self) -> dict[str, Any]:
+        """`{"name", "description", "parameters"}`, as Hermes's registry takes it."""
+        return self.spec().definition()
+
+    def build(
+        self, arguments: Mapping[str, Any] | str, namespace: Mapping[str, Any] | None = None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Positional and keyword arguments for the function, validated and built.
+
+        An argument that was left out is left out here, too: the function's own default applies.
+
+        Args:
+            arguments: A JSON object as text, or a mapping.
+            namespace: The notebook's variables, for parameters that name one.
+
+        Raises:
+            ToolArgumentError: Names each wrong field, what was got and what is wanted. The function did not run.
+        """
+        from hermes_nb.tools.argument import build
+
+        return build(self.name, self._schema, arguments, namespace)
+
+    async def invoke(self, arguments: Mapping[str, Any] | str, namespace: Mapping[str, Any] | None = None) -> Any:
+        """What the function returns for these arguments, awaited where there is something to await."""
+        args, kwargs = self.build(arguments, namespace)
+        result = self.function(*args, **kwargs)
+        return await result if inspect.isawaitable(result) else result
+
+
+_REBUILT = ("arguments", "_compiled")
+
+
+@overload
+def tool(
+    func: None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    approval: Approval = False,
+    parallel: bool = False,
+    idempotent: bool = False,
+    timeout_s: float | None = None,
+    max_result_chars: int = 20_000,
+    remote: Any = None,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+
+
+@overload
+def tool(
+    func: Callable[..., Any],
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    approval: Approval = False,
+    parallel: bool = False,
+    idempotent: bool = False,
+    timeout_s: float | None = None,
+    max_result_chars: int = 20_000,
+    remote: Any = None,
+) -> Tool: ...
+
+
+def tool(func: Callable[..., Any] | None = None, **options: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """A `Tool` of a function: as `@tool`, `@tool(approval=True)` or `tool(function)`.
+
+    The schema comes from annotations and docstring. Where both describe a parameter, `Annotated[int, "text"]` and
+    pydantic's `Field(description=...)` win over the docstring. What `functools.partial` bound is hidden from the model;
+    so is `**kwargs` without a type. A parameter of a type JSON can't carry takes the name of a notebook variable.
+
+    Args:
+        func: Any callable: function, method, partial, object with `__call__`, class, Flyte task.
+        **options: name and description (None: from the function); approval, parallel, idempotent, timeout_s,
+            max_result_chars, remote: as in `Tool`.
+
+    Raises:
+        ToolDefinitionError: No schema can describe a parameter; names it, its annotation and the cure.
+        ToolNameError: The name is malformed or Hermes's own.
+    """
+    unknown = set(options) - _OPTIONS
+    if unknown:
+        raise TypeError(
+            f"tool() got unknown options: {', '.join(sorted(unknown))}. Known: {', '.join(sorted(_OPTIONS))}."
+        )
+    if func is not None:
+        return _make(func, options, sys._getframe(1))
+    return lambda function: _make(function, options, sys._getframe(1))
+
+
+_OPTIONS = frozenset("name description approval parallel idempotent timeout_s max_result_chars remote".split())
+
+
+def as_tool(function: Callable[..., Any] | Tool) -> Tool:
+    """The tool itself, or the tool of a function.
+
+    Raises:
+        ToolDefinitionError: No schema can describe it, or it is a method that is not bound.
+        ToolNameError: Its name is malformed or Hermes's own.
+    """
+    made = _make(function, {}, sys._getframe(1))
+    if made._binds:
+        owner = made.__qualname__.rpartition(".")[0]
+        raise ToolDefinitionError(
+            f"Tool {made.name!r} is a method without its object. Give the bound one: {owner}(...).{made.__name__}."
+        )
+    return made
+
+
+def _make(function: Any, options: dict[str, Any], frame: types.FrameType) -> Tool:
+    if isinstance(function, Tool):
+        return replace(function, **_changed(function, options)) if options else function
+    if inspect.ismethod(function) and isinstance(inner := function.__func__, Tool):  # @classmethod over @tool
+        bound = replace(inner, _binds="instance").__get__(function.__self__)
+        return _make(bound, options, frame)
+    binds = "class" if isinstance(function, classmethod) else ""
+    if isinstance(function, (classmethod, staticmethod)):
+        function = function.__func__
+    elif is_method(function):
+        binds = "instance"
+    task = _task(function)
+    if task is not None:
+        options = {"remote": task, **options}
+        function = task
+    if not callable(function):
+        raise ToolDefinitionError(f"A tool is made of something callable; {type(function).__name__} is not.")
+    return _compile(function, options, binds, frame)
+
+
+def _changed(made: Tool, options: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in options.items() if v is not None or k not in ("name", "description")}
+
+
+def _compile(function: Any, options: dict[str, Any], binds: str, frame: types.FrameType) -> Tool:
+    from hermes_nb.tools.docstring import parse
+    from hermes_nb.tools.schema import compile_signature
+
+    options = dict(options)
+    source = _task_function(function) or function
+    name = options.pop("name", None)
+    name = names.check(display_name(source) if name is None else name)
+    if inspect.isasyncgenfunction(innermost(source)):
+        raise ToolDefinitionError(f"Tool {name!r} is an async generator. Collect what it yields and return a list.")
+    signature = read_signature(source, frame=frame, skip_first=bool(binds))
+    docstring = parse(_documentation(source), [p.name for p in signature.parameters])
+    compiled = compile_signature(name, signature, docstring.parameters)
+    description = options.pop("description", None)
+    return Tool(
+        function,
+        name,
+        docstring.description if description is None else description,
+        compiled.model,
+        _compiled=compiled,
+        _binds=binds,
+        **options,
+    )
+
+
+def _documentation(function: Any) -> str | None:
+    """The docstring that speaks of calling it: not that of `partial`, nor the one `dataclass` writes."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.isroutine(function):
+        return inspect.getdoc(function)
+    if not inspect.isclass(function):
+        own = vars(function).get("__doc__") if hasattr(function, "__dict__") else None
+        return own or type(function).__call__.__doc__ or type(function).__doc__
+    text = vars(function).get("__doc__") or ""
+    is_generated = text.startswith(f"{function.__name__}(") and hasattr(function, "__dataclass_fields__")
+    return "" if is_generated else text
+
+
+def _task(function: Any) -> Any:
+    """The Flyte task in (or behind) a callable, told by its attributes; None when there is none."""
+    task = getattr(function, "__wrapped_task__", function)
+    return task if hasattr(task, "native_interface") and callable(getattr(task, "func", None)) else None
+
+
+def _task_function(function: Any) -> Any:
+    return function.func if _task(function) is function else None
+
+
+def _find(module: str, qualname: str) -> Any:
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _is_by_value(module: str, pickler: types.FrameType) -> bool:
+    """Whether cloudpickle is asking, and would pickle a function of that module by value."""
+    caller = str(pickler.f_globals.get("__name__", ""))
+    if caller.rpartition(".")[2] != "cloudpickle":
+        return False
+    registry = pickler.f_globals.get("list_registry_pickle_by_value")
+    by_value = {"__main__", *(registry() if registry else ())}
+    parts = module.split(".")
+    return any(".".join(parts[: n + 1]) in by_value for n in range(len(parts)))
+
+
+def _rebuild(options: dict[str, Any], parameters: list[Parameter], schema: dict[str, Any]) -> Tool:
+    """A tool from its pickle: compiled anew for its validator, with the schema it was pickled with."""
+    from hermes_nb.tools.schema import compile_signature
+
+    compiled = replace(compile_signature(options["name"], Signature(parameters, {}), {}), parameters=schema)
+    return Tool(arguments=compiled.model, _compiled=compiled, **options)

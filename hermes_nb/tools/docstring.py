@@ -1,0 +1,219 @@
+"""What a docstring tells a model: the text without its sections, and a sentence for each parameter.
+
+griffe reads the items of a section (Google, NumPy, Sphinx). Finding the sections is done here, because each dialect's
+parser wants them placed and spaced in its own way: what is found is handed to griffe in the canonical form.
+Annotations beat docstrings; that is `schema`'s business.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_PARAMETERS = frozenset(
+    "args arguments params parameters".split()
+    + [f"{kind} {word}" for kind in ("keyword", "other") for word in ("args", "arguments", "params", "parameters")]
+)
+_LEFT_OUT = frozenset(
+    "attributes classes example examples exceptions functions methods modules raise raises receive receives reference"
+    " references return returns todo usage warns yield yields".split()
+) | {"see also", "type args", "type arguments", "type parameters", "type aliases"}
+# Sections whose text is for whoever calls: they stay part of the description.
+_KEPT = frozenset("caution hint important note notes tip warning warnings".split())
+
+_ANY_SECTION = re.compile(
+    r"^\s*(?:(?:[\w ]+?)\s*:\s*$|[-=~]{3,}\s*$|[:@](?:param|arg|key|type|return|rtype|raise|except|yield)|"
+    r"(?:returns?|raises?|yields?)\s*:\s)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_HEADER = re.compile(r"^([A-Za-z]+(?: [A-Za-z]+)?)\s*:$")
+_INLINE = re.compile(r"^(returns?|raises?|yields?)\s*:\s+\S", re.IGNORECASE)
+_UNDERLINE = re.compile(r"^(?:-{3,}|={3,}|~{3,})$")
+_FIELD = re.compile(
+    r"^[:@](?P<kind>param|parameter|arg|argument|key|keyword|kwarg|kwparam|type|kwtype|var|ivar|cvar|vartype|returns?|"
+    r"rtype|raises?|except|exception|yields?|ytype|meta)\b(?P<rest>[^:]*):\s*(?P<text>.*)$"
+)
+_FIELD_PARAMETERS = frozenset("param parameter arg argument key keyword kwarg kwparam".split())
+_BULLET = re.compile(r"^[-*+•]\s+")
+_ITEM = re.compile(
+    r"^(?P<mark>[`*]{0,3})\*{0,2}(?P<name>\w+)(?P=mark)\s*(?P<type>\(.*?\))?\s*(?P<sep>:|--|–|—|-\s)\s*(?P<text>.*)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """A docstring as a model needs it.
+
+    Attributes:
+        description: The text with its sections left out; notes and warnings stay.
+        parameters: Parameter name to its sentence, also for names the signature does not have.
+    """
+
+    description: str = ""
+    parameters: dict[str, str] = field(default_factory=dict)
+
+
+def parse(text: str | None, names: Collection[str] = ()) -> Docstring:
+    """The docstring, read in whichever dialect each of its sections is written.
+
+    Args:
+        text: As in `__doc__`; None and "" give an empty `Docstring`.
+        names: Names of the signature; they tell an item from a continuation line where the indentation does not.
+    """
+    if not text or not text.strip():
+        return Docstring()
+    lines = inspect.cleandoc(text.expandtabs(4)).splitlines()
+    if not _ANY_SECTION.search("\n".join(lines)):
+        return Docstring(_tidy(lines))
+    reader = _Reader(lines, names)
+    reader.read()
+    return Docstring(_tidy(reader.text), reader.parameters)
+
+
+class _Reader:
+    def __init__(self, lines: list[str], names: Collection[str]) -> None:
+        self.lines = lines
+        self.names = frozenset(names)
+        self.text: list[str] = []
+        self.parameters: dict[str, str] = {}
+
+    def read(self) -> None:
+        at = 0
+        while at < len(self.lines):
+            word, style = self._header(at)
+            if style == "field":
+                at = self._field(at)
+            elif not style:
+                self.text.append(self.lines[at])
+                at += 1
+            else:
+                start = at + (2 if style == "numpy" else 1)
+                end = self._end(at, start, style)
+                body = self.lines[start:end]
+                if word in _PARAMETERS:
+                    self._items(body, style)
+                elif word in _KEPT:
+                    self.text += ["", f"{self.lines[at].strip()}:", *body, ""]
+                else:
+                    self.text.append("")
+                at = end
+
+    def _header(self, at: int) -> tuple[str, str]:
+        """The section that opens on a line (lower case) and its dialect; ("", "") for ordinary text."""
+        line = self.lines[at].strip()
+        if not line:
+            return "", ""
+        if _FIELD.match(line):
+            return "", "field"
+        word = " ".join(line.rstrip(":").lower().split())
+        if at + 1 < len(self.lines) and _UNDERLINE.match(self.lines[at + 1].strip()):
+            return (word, "numpy") if word in _PARAMETERS | _LEFT_OUT | _KEPT else ("", "")
+        if _HEADER.match(line):
+            return (word, "google") if word in _PARAMETERS | _LEFT_OUT and self._has_body(at) else ("", "")
+        if _INLINE.match(line) and (at == 0 or not self.lines[at - 1].strip() or not self.text or not self.text[-1]):
+            return line.partition(":")[0].lower(), "inline"
+        return "", ""
+
+    def _has_body(self, at: int) -> bool:
+        following = next((line for line in self.lines[at + 1 :] if line.strip()), None)
+        if following is None:
+            return True
+        if _indent(following) > _indent(self.lines[at]):
+            return True
+        return bool(self._item(following)) or bool(self._header(at + 1)[1])
+
+    def _end(self, at: int, start: int, style: str) -> int:
+        """Where the section that opens at `at` is over."""
+        header = _indent(self.lines[at])
+        first = next((line for line in self.lines[start:] if line.strip()), "")
+        flush = style == "google" and _indent(first) <= header
+        end = start
+        while end < len(self.lines):
+            line = self.lines[end]
+            if line.strip():
+                if self._header(end)[1] and _indent(line) <= header:
+                    break
+                if style == "google" and not flush and _indent(line) <= header and not self._named(line):
+                    break
+                if flush and not self._item(line) and not self.lines[end - 1].strip():
+                    break
+                if style == "inline" and _indent(line) <= header and not self.lines[end - 1].strip():
+                    break
+            end += 1
+        return end
+
+    def _item(self, line: str) -> re.Match[str] | None:
+        return _ITEM.match(_BULLET.sub("", line.strip()))
+
+    def _named(self, line: str) -> bool:
+        """Whether the line describes a parameter that the function has."""
+        item = self._item(line)
+        return bool(item) and item["name"] in self.names  # type: ignore[index]
+
+    def _items(self, body: list[str], style: str) -> None:
+        import griffe
+
+        filled = [line for line in body if line.strip()]
+        if not filled:
+            return
+        base = _indent(filled[0])
+        canonical: list[str] = []
+        for line in body:
+            if not line.strip():
+                canonical.append("")
+            elif style == "numpy":
+                opens = _indent(line) <= base
+                canonical.append(_BULLET.sub("", line.strip()).replace("`", "") if opens else f"    {line.strip()}")
+            else:
+                item = self._item(line)
+                opens = item is not None and (_indent(line) <= base or item["name"] in self.names)
+                canonical.append(f"    {_canonical(item)}" if opens and item else f"        {line.strip()}")
+        if style == "numpy":
+            sections = griffe.parse_numpy(
+                griffe.Docstring("\n".join(["Parameters", "----------", *canonical])), warnings=False
+            )
+        else:
+            # griffe dedents all lines but the first together: a summary keeps the items indented under "Args:".
+            sections = griffe.parse_google(griffe.Docstring("\n".join(["-", "", "Args:", *canonical])), warnings=False)
+        self._keep(sections)
+
+    def _field(self, at: int) -> int:
+        """Read one field of a Sphinx field list (or an epydoc one); where it is over."""
+        match = _FIELD.match(self.lines[at].strip())
+        assert match is not None
+        end = at + 1
+        while end < len(self.lines) and self.lines[end].strip() and not self._header(end)[1]:
+            end += 1
+        if match["kind"] in _FIELD_PARAMETERS and match["rest"].strip():
+            import griffe
+
+            value = " ".join([match["text"], *(line.strip() for line in self.lines[at + 1 : end])]).strip()
+            name = match["rest"].split()[-1].lstrip("*\\")
+            self._keep(griffe.parse_sphinx(griffe.Docstring(f":param {name}: {value}"), warnings=False))
+        return end
+
+    def _keep(self, sections: Sequence[Any]) -> None:
+        for section in sections:
+            if section.kind.value != "parameters":
+                continue
+            for item in section.value:
+                description = " ".join(item.description.split())
+                if description:
+                    self.parameters.setdefault(item.name.lstrip("*"), description)
+
+
+def _canonical(item: re.Match[str]) -> str:
+    kind = f" {item['type']}" if item["type"] else ""
+    return f"{item['name']}{kind}: {item['text']}"
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _tidy(lines: list[str]) -> str:
+    """The lines with runs of blank ones made one, and none at either end."""
+    return re.sub(r"\n\s*\n+", "\n\n", "\n".join(line.rstrip() for line in lines)).strip()

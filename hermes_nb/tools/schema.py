@@ -1,0 +1,247 @@
+"""From a callable to the schema a model sees and the validator its arguments pass.
+
+pydantic does the types. What it does not do is done here: JSON schemas that hold nothing but JSON, kernel variables,
+names a model class can't have, definitions written where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hermes_nb.errors import ToolDefinitionError
+from hermes_nb.tools import core, tidy
+from hermes_nb.tools.annotation import ABSENT, EMPTY, Parameter, Signature, text_of
+from hermes_nb.tools.prepare import Unfit, described, prepare
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic.fields import FieldInfo
+
+    from hermes_nb.tools.argument import Validator
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A signature, compiled.
+
+    Attributes:
+        model: The arguments as a pydantic model; a field has its parameter's name wherever a model class allows it.
+        signature: The parameters it was compiled from.
+        parameters: JSON schema (draft 2020-12) of the arguments object.
+        fields: Parameter name to field name, in the order of the signature.
+        variables: Parameter name to the type of the notebook variable it names.
+        validator: Takes the arguments object; gives field values, and which fields were given.
+    """
+
+    model: type[BaseModel]
+    signature: list[Parameter]
+    parameters: dict[str, Any]
+    fields: dict[str, str]
+    variables: dict[str, Any]
+    validator: Validator
+
+
+def compile_signature(name: str, signature: Signature, texts: Mapping[str, str]) -> Compiled:
+    """The schema, model and validator of a signature.
+
+    Args:
+        name: The tool's name, for errors.
+        signature: What the model may fill.
+        texts: Sentences of the docstring by parameter. A description of the annotation (`Annotated[int, "text"]`,
+            `Field(description=...)`) stands nearer and wins.
+
+    Raises:
+        ToolDefinitionError: No schema can describe a parameter; names it, its annotation and the cure.
+    """
+    fields = _field_names([p.name for p in signature.parameters])
+    definitions = {p.name: _definition(name, p, fields[p.name], texts.get(p.name, "")) for p in signature.parameters}
+    model = _model(name, signature, fields, definitions)
+    found = core.rewrite(model.__pydantic_core_schema__)
+    properties = tidy.arguments_schema(core.json_schema(model.__pydantic_core_schema__))
+    for parameter in signature.parameters:
+        label = _label(model, fields[parameter.name])
+        described_property = properties["properties"][label]
+        _add_default(described_property, parameter, model.model_fields[fields[parameter.name]])
+    try:
+        validator = core.validator(found.schema)
+    except Exception as exc:
+        raise ToolDefinitionError(
+            f"Tool {name!r}: pydantic can't build a validator for its parameters: {exc}."
+        ) from exc
+    variables = {
+        p.name: found.variables[fields[p.name]] for p in signature.parameters if fields[p.name] in found.variables
+    }
+    return Compiled(model, signature.parameters, properties, fields, variables, validator)
+
+
+def _field_names(names: Sequence[str]) -> dict[str, str]:
+    """A field for each parameter: its own name, unless a model class has or forbids an attribute of that name."""
+    from pydantic import BaseModel
+
+    taken = set(names)
+    fields = {}
+    for index, name in enumerate(names):
+        field = name
+        if name.startswith("_") or hasattr(BaseModel, name) or name in BaseModel.__annotations__:
+            field = f"arg{index}_{name.strip('_')}".rstrip("_")
+            while field in taken:
+                field += "_"
+            taken.add(field)
+        fields[name] = field
+    return fields
+
+
+def _definition(tool: str, parameter: Parameter, field: str, text: str) -> tuple[Any, Any]:
+    """What `pydantic.create_model` takes for one field."""
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    try:
+        annotation, own_text = described(prepare(parameter.annotation))
+    except Unfit as exc:
+        raise _unfit(tool, parameter, exc.reason, exc.cure) from exc
+    default: Any = parameter.default
+    if isinstance(default, FieldInfo):
+        own_text = default.description or own_text
+    options: dict[str, Any] = {}
+    if (own_text or text) and not _has_description(annotation, default):
+        options["description"] = own_text or text
+    if field != parameter.name:
+        options["alias"] = parameter.name
+    if options:
+        import typing
+
+        annotation = typing.Annotated[annotation, Field(**options)]
+    if default is EMPTY:
+        return annotation, ...
+    if isinstance(default, FieldInfo):
+        return annotation, default
+    if default is None or isinstance(default, (bool, int, str)):
+        return annotation, default
+    return annotation, Field(default_factory=lambda: None if default is ABSENT else default)
+
+
+def _has_description(annotation: Any, default: Any) -> bool:
+    import typing
+
+    from pydantic.fields import FieldInfo
+
+    metadata = [default]
+    if typing.get_origin(annotation) is typing.Annotated:
+        metadata += typing.get_args(annotation)[1:]
+    return any(isinstance(m, FieldInfo) and m.description for m in metadata)
+
+
+def _model(
+    tool: str, signature: Signature, fields: Mapping[str, str], definitions: Mapping[str, tuple[Any, Any]]
+) -> type[BaseModel]:
+    try:
+        return _create(signature, {fields[n]: d for n, d in definitions.items()})
+    except Exception as exc:
+        for parameter in signature.parameters:
+            try:
+                _create(signature, {fields[parameter.name]: definitions[parameter.name]})
+            except Exception as own:
+                raise _unfit(
+                    tool, parameter, _reason(own), "Use types JSON can carry, a dataclass or a pydantic model"
+                ) from own
+        raise ToolDefinitionError(
+            f"Tool {tool!r}: no schema describes its parameters together: {_reason(exc)}."
+        ) from exc
+
+
+def _create(signature: Signature, definitions: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
+    """The model of some parameters, complete; also proves that JSON can describe it."""
+    import warnings
+
+    from pydantic import ConfigDict, create_model
+
+    config = ConfigDict(
+        extra="forbid",
+        arbitrary_types_allowed=True,  # kernel variables; `core` replaces the check of the class by a look-up
+        protected_namespaces=(),
+        val_json_bytes="base64",
+        ser_json_bytes="base64",
+        regex_engine="python-re",  # patterns written for Python's re, with look-around too
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model: type[BaseModel] = create_model("Arguments", __config__=config, **definitions)  # type: ignore[call-overload]
+        if not model.__pydantic_complete__:
+            model.model_rebuild(raise_errors=True, _types_namespace=dict(signature.scope))
+    core.json_schema(model.__pydantic_core_schema__)
+    return model
+
+
+def _label(model: type[BaseModel], field: str) -> str:
+    info = model.model_fields[field]
+    label = info.validation_alias or info.alias
+    return label if isinstance(label, str) else field
+
+
+def _add_default(schema: dict[str, Any], parameter: Parameter, info: FieldInfo) -> None:
+    """Write the default into a parameter's schema; in words where JSON has no form for it."""
+    schema.pop("default", None)
+    from pydantic.fields import FieldInfo
+    from pydantic_core import PydanticUndefined
+
+    default = parameter.default
+    if isinstance(default, FieldInfo):
+        default = info.get_default(call_default_factory=False)
+    if default is EMPTY or default is ABSENT or default is PydanticUndefined or default is ...:
+        return
+    try:
+        schema["default"] = core.to_json(default)
+    except ValueError:
+        words = core.in_words(default)
+        text = schema.get("description", "")
+        schema["description"] = f"{text} {words}".strip()
+
+
+def _unfit(tool: str, parameter: Parameter, reason: str, cure: str) -> ToolDefinitionError:
+    return ToolDefinitionError(
+        f"Tool {tool!r}: parameter {parameter.name!r} is annotated {text_of(parameter.annotation)}, which no JSON"
+        f" schema can describe: {reason}. {cure}."
+    )
+
+
+def _reason(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    lines = [line for line in lines if "errors.pydantic.dev" not in line]
+    return (lines[0] if lines else type(error).__name__).rstrip(".")
+
+
+class _ModelValidator:
+    """A model somebody wrote, seen as a validator of arguments: its own validators run, too."""
+
+    def __init__(self, model: type[BaseModel]) -> None:
+        self._model = model
+
+    def validate_json(self, text: str, *, context: Any = None) -> tuple[dict[str, Any], None, set[str]]:
+        return self._parts(self._model.model_validate_json(text, context=context))
+
+    def validate_python(self, data: Any, *, context: Any = None) -> tuple[dict[str, Any], None, set[str]]:
+        return self._parts(self._model.model_validate(data, context=context))
+
+    def _parts(self, made: BaseModel) -> tuple[dict[str, Any], None, set[str]]:
+        values = {name: getattr(made, name) for name in type(made).model_fields}
+        return values, None, set(values)
+
+
+def adopt(name: str, model: type[BaseModel]) -> Compiled:
+    """A pydantic model of the user's as the arguments of a tool: each field is a keyword argument.
+
+    Raises:
+        ToolDefinitionError: JSON can't describe a field.
+    """
+    import inspect
+
+    try:
+        schema = tidy.arguments_schema(core.json_schema(model.__pydantic_core_schema__))
+    except Exception as exc:
+        raise ToolDefinitionError(f"Tool {name!r}: no schema describes {model.__name__}: {_reason(exc)}.") from exc
+    parameters = [Parameter(field, inspect.Parameter.KEYWORD_ONLY) for field in model.model_fields]
+    fields = {field: field for field in model.model_fields}
+    return Compiled(model, parameters, schema, fields, {}, _ModelValidator(model))
