@@ -1,18 +1,44 @@
 """Runs one tool call: what comes out is always a `ToolOutcome`, never an exception of the tool.
 
-Where a call runs (main thread, loop, thread), when it is stopped and when its time is over is the host's business;
-which arguments fit is the tool's (`Tool.build`); how a value becomes text is `result`'s.
+Where a call runs (main thread, loop, thread), when it is stopped and when a synchronous one has had its time is the
+host's business; which arguments fit is the tool's (`Tool.build`); how a value becomes text is `result`'s, what an
+exception says is `failure`'s.
+
+How a host ends a call that runs:
+
+- A synchronous body: raise KeyboardInterrupt in its thread (a guarded SIGINT handler on the main thread). The outcome
+  is `stopped`, or `timed_out` if `is_late()` then says that the tool's `timeout_s` has passed. The exception may hit
+  any line of `run_sync`, not only the body; one that is raised while an earlier one is being handled comes out.
+- An asynchronous body: cancel the task that awaits `run_async`; its `timeout_s` is kept here, by the loop's clock.
+- A body that swallows the interrupt or the cancellation and returns has returned: the outcome is `ok`.
+- A body that never comes back: the host stops waiting and takes `stopped(name)` or `timed_out(name, limit_s)`.
 """
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import time
-import traceback as traceback_module
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import AsyncGeneratorType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb.errors import ToolArgumentError, ToolRetry
+from hermes_nb.tools import failure
+from hermes_nb.tools.encoder import Encoder, dumps
+from hermes_nb.tools.result import MAX_CHARS, Rendered, render
+from hermes_nb.tools.secret import environment_masker
+
 if TYPE_CHECKING:
+    from hermes_nb.model.mask import Masker
+    from hermes_nb.tools.builtin import ResultStore
     from hermes_nb.tools.decorator import Tool
+
+MAX_ITEMS = 10_000  # that are taken from a generator
+_ARGUMENT_HINT = "The tool did not run. Correct the arguments and call it again."
+_RETRY_HINT = "Try again in another way: with other arguments, or with another tool."
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +48,11 @@ class ToolOutcome:
     Attributes:
         status: `ok`, `error`, `stopped`, `timed_out` or `denied`.
         content: What the model gets: valid JSON or plain text, bounded by the tool's `max_result_chars`.
-        value: What the tool returned, whole.
+        value: What the tool returned, whole; the list of what a generator gave.
         error_type: Class name of the exception; "" when there was none.
-        error: Its message; "" when there was none.
-        traceback: The whole traceback, for the log.
-        result_chars: Length of the content before it was cut.
+        error: Its message, without secrets; "" when there was none.
+        traceback: The whole traceback, without secrets, for the log.
+        result_chars: Length of the content before it was cut; an estimate for a large value.
         started_at_unix_s: When the call started, seconds since the epoch; 0.0 when it never did.
         duration_ms: How long it ran, by the monotonic clock.
     """
@@ -42,80 +68,215 @@ class ToolOutcome:
     duration_ms: float = 0.0
 
 
-def run_sync(tool: Tool, arguments: str) -> ToolOutcome:
+def run_sync(
+    tool: Tool,
+    arguments: str,
+    *,
+    namespace: Mapping[str, Any] | None = None,
+    results: ResultStore | None = None,
+    masker: Masker | None = None,
+    is_late: Callable[[], bool] | None = None,
+) -> ToolOutcome:
     """The outcome of calling a synchronous tool on this thread. Never raises for the tool's own errors.
 
-    KeyboardInterrupt inside the body gives status `stopped`; SystemExit is an error like any other.
-    """
-    from hermes_nb.tools.result import to_content
+    Wrong arguments, whatever the body raises (SystemExit too, which does not end the process), and an awaitable that
+    nothing here could await are outcomes of status `error`; KeyboardInterrupt is `stopped` or `timed_out`. A
+    generator is read up to 10,000 items.
 
-    began, began_s = time.time(), time.perf_counter()
+    Args:
+        tool: What to call.
+        arguments: Raw JSON text of the arguments.
+        namespace: Variables of the notebook, for parameters that take the name of one.
+        results: Keeps results that were cut, so that `more` can read on; None when there is no `more`.
+        masker: Secrets to take out of content, error and traceback; None for those of the environment.
+        is_late: Asked when the body was interrupted: whether its time was over. None means it was not.
+    """
+    call = _Call(tool, arguments, results, masker or environment_masker())
     try:
-        args, kwargs = tool.build(arguments)
-        value = tool.function(*args, **kwargs)
-        content, n_chars = to_content(value, max_chars=tool.max_result_chars)
-        outcome = ToolOutcome("ok", content, value=value, result_chars=n_chars)
+        args, kwargs = tool.build(arguments, namespace)
+        return call.returned(_collected(tool.function(*args, **kwargs)))
     except KeyboardInterrupt:
-        outcome = stopped(tool.name)
-    except (Exception, SystemExit) as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
-        outcome = failed(exc)
-    return _timed(outcome, began, began_s)
+        return call.ended(timed_out(tool.name, tool.timeout_s) if is_late and is_late() else stopped(tool.name))
+    except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
+        return call.raised(exc)
 
 
-async def run_async(tool: Tool, arguments: str) -> ToolOutcome:
-    """The outcome of awaiting an asynchronous tool on the running loop. Never raises for the tool's own errors.
+async def run_async(
+    tool: Tool,
+    arguments: str,
+    *,
+    namespace: Mapping[str, Any] | None = None,
+    results: ResultStore | None = None,
+    masker: Masker | None = None,
+) -> ToolOutcome:
+    """The outcome of awaiting a tool on the running loop, within its `timeout_s`. Never raises for the tool's own
+    errors.
 
-    Cancelling gives status `stopped`; the CancelledError ends here, so a host that itself was cancelled re-raises.
+    Cancelling gives status `stopped`: the CancelledError ends here, so a host whose own task was cancelled asks
+    `task.cancelling()` and re-raises. A CancelledError of something the tool awaited is an error of the tool. A
+    synchronous function is called right here, and what it returns is awaited if it can be.
+
+    Args:
+        tool: What to call.
+        arguments: Raw JSON text of the arguments.
+        namespace: As for `run_sync`.
+        results: As for `run_sync`.
+        masker: As for `run_sync`.
     """
-    import asyncio
-    import inspect
-
-    from hermes_nb.tools.result import to_content
-
-    began, began_s = time.time(), time.perf_counter()
+    call = _Call(tool, arguments, results, masker or environment_masker())
+    limit = asyncio.timeout(None)
     try:
-        args, kwargs = tool.build(arguments)
-        value = tool.function(*args, **kwargs)
-        if inspect.isawaitable(value):
-            async with asyncio.timeout(tool.timeout_s):
+        args, kwargs = tool.build(arguments, namespace)
+        async with asyncio.timeout(tool.timeout_s) as limit:
+            value = tool.function(*args, **kwargs)
+            if inspect.isawaitable(value):
                 value = await value
-        content, n_chars = to_content(value, max_chars=tool.max_result_chars)
-        outcome = ToolOutcome("ok", content, value=value, result_chars=n_chars)
-    except (KeyboardInterrupt, asyncio.CancelledError):
-        outcome = stopped(tool.name)
-    except (Exception, SystemExit) as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
-        outcome = failed(exc)
-    return _timed(outcome, began, began_s)
+            value = await _collected_async(value) if isinstance(value, AsyncIterator) else _collected(value)
+        return call.returned(value)
+    except GeneratorExit:  # the loop is gone and this coroutine with it
+        raise
+    except TimeoutError as exc:
+        return call.ended(timed_out(tool.name, tool.timeout_s)) if limit.expired() else call.raised(exc)
+    except KeyboardInterrupt:
+        return call.ended(stopped(tool.name))
+    except asyncio.CancelledError as exc:
+        task = asyncio.current_task()
+        return call.ended(stopped(tool.name)) if task is None or task.cancelling() else call.raised(exc)
+    except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
+        return call.raised(exc)
 
 
 def stopped(tool_name: str) -> ToolOutcome:
     """The outcome of a call that was stopped, running or before it began."""
-    text = f"Tool '{tool_name}' was stopped before it returned."
-    return ToolOutcome("stopped", text, error=text, result_chars=len(text))
+    return _without_value("stopped", f"Tool '{tool_name}' was stopped before it returned.")
+
+
+def timed_out(tool_name: str, limit_s: float | None) -> ToolOutcome:
+    """The outcome of a call that took longer than its tool allows."""
+    limit = f"within {limit_s:g} s" if limit_s is not None else "in time"
+    return _without_value("timed_out", f"Tool '{tool_name}' did not return {limit}.", error_type="TimeoutError")
 
 
 def denied(reason: str) -> ToolOutcome:
     """The outcome of a call that was not allowed; its body did not run."""
-    text = f"The call was not allowed: {reason}"
-    return ToolOutcome("denied", text, error=reason, result_chars=len(text))
+    return _without_value("denied", f"The call was not allowed: {reason}")
 
 
-def failed(error: BaseException) -> ToolOutcome:
-    """The outcome of a call that raised `error`."""
-    import json
+def failed(error: BaseException, *, max_chars: int = MAX_CHARS, masker: Masker | None = None) -> ToolOutcome:
+    """The outcome of a call that raised `error`.
 
-    text = json.dumps({"error": f"{type(error).__name__}: {error}"})
+    The model reads `{"error": "ValueError: ...", "lines": ["cell 3, line 5, in f: ..."], "caused_by": [...]}`: the
+    user's own lines only. A `ToolRetry` and wrong arguments are told without lines but with what to do next.
+
+    Args:
+        error: What was raised.
+        max_chars: Most characters of the content.
+        masker: Secrets to take out; None for those of the environment.
+    """
+    masker = masker or environment_masker()
+    text = failure.message(error, masker)
+    parts: dict[str, Any]
+    if isinstance(error, ToolRetry):
+        text = text or "The tool did not get there this way."
+        parts = {"error": text, "hint": _RETRY_HINT}
+    elif isinstance(error, ToolArgumentError):
+        parts = {"error": text, "hint": _ARGUMENT_HINT}
+    else:
+        parts = {"error": failure.headline(error, masker)}
+        parts |= {"lines": lines} if (lines := failure.user_lines(error, masker)) else {}
+        parts |= {"caused_by": causes} if (causes := failure.causes(error, masker)) else {}
+    content = dumps(Encoder(masker, is_masking=True).encode(parts, max(max_chars, 60)))
     return ToolOutcome(
         "error",
-        text,
+        content,
         error_type=type(error).__name__,
-        error=str(error),
-        traceback="".join(traceback_module.format_exception(error)),
-        result_chars=len(text),
+        error=text,
+        traceback=failure.full_traceback(error, masker),
+        result_chars=len(content),
     )
 
 
-def _timed(outcome: ToolOutcome, began: float, began_s: float) -> ToolOutcome:
-    from dataclasses import replace
+def _without_value(status: str, text: str, *, error_type: str = "") -> ToolOutcome:
+    content = dumps({"error": text})
+    return ToolOutcome(status, content, error_type=error_type, error=text, result_chars=len(content))
 
-    return replace(outcome, started_at_unix_s=began, duration_ms=(time.perf_counter() - began_s) * 1000)
+
+class _Call:
+    """One call, and the ways in which it ends."""
+
+    def __init__(self, tool: Tool, arguments: str, results: ResultStore | None, masker: Masker) -> None:
+        self._tool, self._arguments, self._results, self._masker = tool, arguments, results, masker
+        self._began_unix_s, self._began_s = time.time(), time.perf_counter()
+
+    def ended(self, outcome: ToolOutcome) -> ToolOutcome:
+        duration_ms = (time.perf_counter() - self._began_s) * 1000
+        return replace(outcome, started_at_unix_s=self._began_unix_s, duration_ms=duration_ms)
+
+    def raised(self, error: BaseException) -> ToolOutcome:
+        if isinstance(error, BaseExceptionGroup) and error.subgroup(KeyboardInterrupt):
+            return self.ended(stopped(self._tool.name))
+        if isinstance(error, _Awaitable):
+            name = self._tool.name
+            error = TypeError(
+                f"Tool '{name}' returned {error.what}, which nothing awaits. Define it with 'async def', or let it"
+                f" return the value itself."
+            )
+        return self.ended(failed(error, max_chars=self._tool.max_result_chars, masker=self._masker))
+
+    def returned(self, collected: tuple[Any, bool]) -> ToolOutcome:
+        value, is_all = collected
+        shown = value if is_all else {"note": f"The generator was closed after {MAX_ITEMS:,} items.", "items": value}
+        rendered = self._render(shown)
+        return self.ended(ToolOutcome("ok", rendered.content, value=value, result_chars=rendered.n_chars))
+
+    def _render(self, value: Any) -> Rendered:
+        limit = self._tool.max_result_chars
+        rendered = render(value, max_chars=limit, masker=self._masker)
+        if not rendered.is_cut or self._results is None:
+            return rendered
+        result_id = self._results.keep(self._tool.name, self._arguments, rendered.content, value)
+        return render(value, max_chars=limit, masker=self._masker, result_id=result_id)
+
+
+class _Awaitable(Exception):
+    """An awaitable where there is no loop to await it on."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+def _collected(value: Any) -> tuple[Any, bool]:
+    """(the value, True); of a generator or one of Python's own iterators the list of its items, and whether it is whole."""
+    if inspect.iscoroutine(value):
+        value.close()  # else Python warns that it was never awaited
+        raise _Awaitable("a coroutine")
+    if isinstance(value, AsyncIterator):
+        raise _Awaitable("an async generator")
+    if inspect.isawaitable(value):
+        raise _Awaitable(f"an awaitable ({type(value).__name__})")
+    if not _is_read(value):
+        return value, True
+    items = list(islice(value, MAX_ITEMS + 1))
+    if isinstance(value, GeneratorType):
+        value.close()
+    return items[:MAX_ITEMS], len(items) <= MAX_ITEMS
+
+
+def _is_read(value: Any) -> bool:
+    if isinstance(value, GeneratorType):
+        return True
+    return type(value).__module__ in ("builtins", "itertools", "sqlite3") and isinstance(value, Iterator)
+
+
+async def _collected_async(value: AsyncIterator[Any]) -> tuple[Any, bool]:
+    items: list[Any] = []
+    try:
+        async for item in value:
+            if len(items) == MAX_ITEMS:
+                return items, False
+            items.append(item)
+        return items, True
+    finally:
+        if isinstance(value, AsyncGeneratorType):
+            await value.aclose()
