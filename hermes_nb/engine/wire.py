@@ -10,7 +10,7 @@ Kernel to worker:
 | `bind` | agent_id, agent: {name, instructions, model: {id, provider, base_url, api_key}, tools: [ToolSpec dicts], toolsets, max_turns, config} |
 | `unbind` | agent_id |
 | `warm` | agent_id - one throw-away turn against the worker's own endpoint, when idle, so that the first real turn is warm |
-| `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns |
+| `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns, labels (merged into `turn.started`) |
 | `turn.stop` | turn_id, reason (`user`, `interrupt`, `timeout`, `cancelled`, `closed`) - ignored when that turn is not running |
 | `turn.steer` | turn_id, text |
 | `tool.result` | turn_id, call_id, status, result, result_chars, started_at_unix_s, duration_ms, error_type?, error? |
@@ -26,7 +26,7 @@ Worker to kernel:
 | `bind.failed` | agent_id, error, error_type, hint |
 | `warmed` | agent_id, duration_ms, is_ok |
 | `event` | event (see `hermes_nb.model.event`), committed to the journal before it is sent |
-| `tool.call` | turn_id, call_id, name, arguments (raw JSON text), session_id, span_id |
+| `tool.call` | turn_id, call_id (the call's span), name, arguments (raw JSON text) |
 | `tool.abandon` | turn_id, call_id - nobody waits for that result any more |
 | `steer.result` | turn_id, is_applied, text |
 | `turn.done` | turn_id, status, text, usage, cost_usd, error, error_type, hint, n_model_calls, exit_reason, raw (Hermes's own result without messages) |

@@ -5,7 +5,7 @@ monotonic clock. Kinds and the keys of `data`, `?` where a key may be missing (m
 
 | kind | data |
 |---|---|
-| `turn.started` | prompt, agent, model, provider, host, runtime, tools (names), n_history_messages, title? |
+| `turn.started` | prompt, agent, model, provider, host, runtime, tools (names), n_history_messages, replaces? (turn id) |
 | `model.started` | api_call (1, 2, ...), n_messages, model, provider, last_message (head), fingerprint |
 | `model.delta` | text |
 | `reasoning.delta` | text |

@@ -119,19 +119,19 @@ class RunResult:
         return [
             ToolRecord(
                 name=str(e.data.get("name", "")),
-                arguments=self._arguments(str(e.data.get("tool_call_id"))),
+                arguments=self._arguments(e.span_id),
                 status=str(e.data.get("status", "")),
                 content=str(e.data.get("result", "")),
                 duration_ms=e.data.get("duration_ms"),
-                value=self.values.get(str(e.data.get("tool_call_id"))),
+                value=self.values.get(e.span_id),
             )
             for e in self.events
             if e.kind == "tool.completed"
         ]
 
-    def _arguments(self, tool_call_id: str) -> str:
-        started = (e.data for e in self.events if e.kind == "tool.started")
-        return next((str(d.get("arguments", "")) for d in started if d.get("tool_call_id") == tool_call_id), "")
+    def _arguments(self, span_id: str) -> str:
+        started = (e for e in self.events if e.kind == "tool.started" and e.span_id == span_id)
+        return next((str(e.data.get("arguments", "")) for e in started), "")
 
     @property
     def rows(self) -> list[Row]:

@@ -44,10 +44,10 @@ class ToolServing:
             self._run(tool, message)
 
     def _run(self, tool: Tool, message: dict[str, Any]) -> None:
-        turn, io, call_id, span_id = self._turn, self._turn._io, message["call_id"], message.get("span_id")
+        turn, io, call_id = self._turn, self._turn._io, message["call_id"]
 
         def on_output(stream: str, text: str, mime_types: Sequence[str]) -> None:
-            io.soon(self._output, call_id, span_id, tool.name, stream, text, tuple(mime_types))
+            io.soon(self._output, call_id, tool.name, stream, text, tuple(mime_types))
 
         call = ToolCall(turn.id, call_id, tool, message["arguments"], on_output)
         future = turn._hermes.host.submit(call, self._caller)
@@ -58,13 +58,13 @@ class ToolServing:
         future.add_done_callback(on_done)
 
     def _output(
-        self, call_id: str, span_id: str | None, name: str, stream: str, text: str, mime_types: Sequence[str]
+        self, span_id: str, name: str, stream: str, text: str, mime_types: Sequence[str]
     ) -> None:
-        kept = OUTPUT_CHARS_MAX - self._n_output_chars.get(call_id, 0)
+        kept = OUTPUT_CHARS_MAX - self._n_output_chars.get(span_id, 0)
         if kept <= 0:
             return
-        self._n_output_chars[call_id] = self._n_output_chars.get(call_id, 0) + len(text)
-        data: dict[str, Any] = {"tool_call_id": call_id, "name": name, "stream": stream, "text": text[:kept]}
+        self._n_output_chars[span_id] = self._n_output_chars.get(span_id, 0) + len(text)
+        data: dict[str, Any] = {"tool_call_id": self._turn.tool_call_id(span_id), "name": name, "stream": stream, "text": text[:kept]}
         if mime_types:
             data["mime_types"] = list(mime_types)
         self._turn.emit("tool.output", data, span_id=span_id)
@@ -105,7 +105,7 @@ class ToolServing:
             "choices": list(ANSWERS),
         }
         self._waiting[request_id] = {"tool": tool, "message": message, "data": data}
-        self._turn.emit("approval.requested", data, span_id=message.get("span_id"))
+        self._turn.emit("approval.requested", data, span_id=message["call_id"])
         self._turn.asked()
 
     def ask_worker_question(self, event_data: dict[str, Any]) -> None:
@@ -141,7 +141,7 @@ class ToolServing:
         message, tool = waiting["message"], waiting["tool"]
         self._turn.emit(
             "approval.responded", {"request_id": request_id, "answer": answer, "name": data["name"]},
-            span_id=message.get("span_id"),
+            span_id=message["call_id"],
         )  # fmt: skip
         if answer == "deny":
             self._reply(message, denied("The user did not allow this call."))

@@ -301,6 +301,11 @@ class Turn:
         """Somebody must answer a request before the turn goes on."""
         self._wake.set()
 
+    def tool_call_id(self, span_id: str) -> str:
+        """The model's id of the call whose span that is; models may use an id twice, spans are unique."""
+        started = (e for e in reversed(self._events) if e.kind == "tool.started" and e.span_id == span_id)
+        return next((str(e.data.get("tool_call_id", "")) for e in started), "")
+
     def tool_result(self, **keys: Any) -> None:
         """Hand a tool's result to the worker."""
         self._worker.send("tool.result", turn_id=self.id, **keys)
