@@ -1,0 +1,50 @@
+"""The card of a bound agent: who answers, with which tools, where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+_BOX = (
+    "border:1px solid var(--jp-border-color2,#bbb);border-radius:4px;padding:8px 12px;max-width:60em;"
+    "color:var(--jp-content-font-color1,inherit);font-family:var(--jp-ui-font-family,sans-serif);"
+    "font-size:var(--jp-ui-font-size1,13px);line-height:1.5"
+)
+_LABEL = "display:inline-block;min-width:6.5em;color:var(--jp-content-font-color2,inherit)"
+
+
+def lines(card: Mapping[str, Any], changes: list[str] | None) -> list[tuple[str, str]]:
+    """(label, text) of each line.
+
+    Args:
+        card: `BoundAgent.card()`.
+        changes: What differs from the last binding; [] when nothing does, None at the first binding.
+    """
+    tools = ", ".join(f"{name} ({about})" if about else name for name, about in card["tools"].items())
+    found = [
+        ("model", f"{card['model']} ({card['provider']}, {card['host']})"),
+        ("tools", tools or "none"),
+        ("toolsets", ", ".join(card["toolsets"])),
+        ("runtime", card["runtime"]),
+        ("session", card["session"] or "a new one, with the first run"),
+        ("state", card["state"]),
+    ]
+    if changes is not None:
+        found.append(("changed", "; ".join(changes) or "nothing since it was last bound"))
+    found.append(("note", card["notice"] or ""))
+    return [(label, text) for label, text in found if text]
+
+
+def as_text(card: Mapping[str, Any], changes: list[str] | None) -> str:
+    """For terminals and notebooks read without HTML."""
+    head = f"Agent {card['agent']}"
+    return "\n".join([head, *(f"  {label:<9}{text}" for label, text in lines(card, changes))])
+
+
+def as_html(card: Mapping[str, Any], changes: list[str] | None) -> str:
+    """For notebooks."""
+    rows = "".join(
+        f'<div><span style="{_LABEL}">{escape(label)}</span>{escape(text)}</div>' for label, text in lines(card, changes)
+    )
+    return f'<div style="{_BOX}"><div style="font-weight:600">Agent {escape(card["agent"])}</div>{rows}</div>'

@@ -1,0 +1,164 @@
+"""Completion of `%hermes` and `%%hermes` lines: sub-commands, options, agents, sessions, variables.
+
+A matcher of IPython's second matcher API. It starts nothing: sessions are read only from a Hermes that is open.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hermes_nb.errors import HermesNbError
+from hermes_nb.magics import _subcommand
+from hermes_nb.magics._context import Context
+from hermes_nb.magics._parser import Parser
+from hermes_nb.magics._transform import NAME
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from IPython.core.completer import CompletionContext
+    from IPython.core.interactiveshell import InteractiveShell
+
+IDENTIFIER = "hermes_nb.magics"
+N_SESSIONS_MAX = 50
+
+_LINE = re.compile(rf"\s*(?:\w+\s*=\s*)?%%?{NAME}\s+")
+
+
+def install(shell: InteractiveShell, context: Context, is_ours: Callable[[], bool]) -> None:
+    """Add the matcher to the shell's completer."""
+    from IPython.core.completer import context_matcher
+
+    def matcher(asked: CompletionContext) -> Any:
+        from IPython.core.completer import SimpleCompletion
+
+        found = complete(context, asked.text_until_cursor) if is_ours() else None
+        if found is None:
+            return {"completions": [], "suppress": False}
+        fragment, kind, texts = found
+        completions = [SimpleCompletion(text, type=kind) for text in texts]
+        return {"completions": completions, "suppress": bool(completions), "matched_fragment": fragment}
+
+    completer = shell.Completer
+    if completer is not None:
+        completer.custom_matchers.append(context_matcher(identifier=IDENTIFIER, priority=100)(matcher))
+
+
+def remove(shell: InteractiveShell) -> None:
+    """Take the matcher away."""
+    completer = shell.Completer
+    if completer is not None:
+        completer.custom_matchers[:] = [
+            m for m in completer.custom_matchers if getattr(m, "matcher_identifier", None) != IDENTIFIER
+        ]
+
+
+def complete(context: Context, before: str) -> tuple[str, str, list[str]] | None:
+    """What can stand at the cursor.
+
+    Args:
+        context: The magics' state.
+        before: The line up to the cursor.
+
+    Returns: the fragment to replace, the kind of the completions, and the completions, sorted; None when the line is not of
+        this magic or free text is written.
+    """
+    match = _LINE.match(before)
+    if match is None:
+        return None
+    words, fragment = _cut(before[match.end() :])
+    if not words:
+        return _starting(fragment, "sub-command", _subcommand.names())
+    name = words[0]
+    if name not in _subcommand.names():
+        return None
+    parser = _subcommand.load(name).parser()
+    try:
+        return _in_subcommand(context, parser, words[1:], fragment)
+    except HermesNbError:
+        return None
+
+
+def _cut(text: str) -> tuple[list[str], str]:
+    """The whole words, and the one that the cursor ends."""
+    words = text.split()
+    if not words or text[-1].isspace():
+        return words, ""
+    return words[:-1], words[-1]
+
+
+def _starting(fragment: str, kind: str, texts: Iterable[str]) -> tuple[str, str, list[str]]:
+    return fragment, kind, sorted({text for text in texts if text.startswith(fragment)})
+
+
+def _in_subcommand(
+    context: Context, parser: Parser, words: list[str], fragment: str
+) -> tuple[str, str, list[str]] | None:
+    option = words[-1] if words and parser.takes_value(words[-1]) else None
+    if option is None and fragment.startswith("-") and "=" in fragment:
+        option, _, fragment = fragment.partition("=")
+        if not parser.takes_value(option):
+            return None
+    if option is not None:
+        return _value(context, parser.options[option].dest, fragment)
+    if parser.takes_text and _has_text(parser, words):
+        return None
+    if fragment.startswith("-"):
+        return _starting(fragment, "option", parser.options)
+    if parser.takes_text:
+        return None if fragment else _starting("", "option", parser.options)
+    if parser.positional is None:
+        return _starting(fragment, "option", parser.options)
+    return _value(context, parser.positional, fragment)
+
+
+def _has_text(parser: Parser, words: list[str]) -> bool:
+    """Whether a word stands there that is neither an option nor a value of one."""
+    before = ""
+    for word in words:
+        if not word.startswith("-") and not parser.takes_value(before):
+            return True
+        before = word
+    return False
+
+
+def _value(context: Context, what: str, fragment: str) -> tuple[str, str, list[str]] | None:
+    if what in ("tools", "variables"):
+        fragment = fragment.rpartition(",")[2]
+    source = _SOURCES.get(what)
+    if source is None:
+        return None
+    kind, texts = source
+    return _starting(fragment, kind, texts(context))
+
+
+def _agents(context: Context) -> list[str]:
+    return [*context.agents, *context.declared()]
+
+
+def _sessions(context: Context) -> list[str]:
+    hermes = context.opened_hermes
+    stored = [] if hermes is None else [row.session_id for row in hermes.sessions(limit=N_SESSIONS_MAX)]
+    return ["new", *stored]
+
+
+def _functions(context: Context) -> list[str]:
+    """Variables that an agent could call: functions defined in the notebook and tools."""
+    return [
+        name
+        for name, value in context.variables().items()
+        if callable(value) and not isinstance(value, type) and not type(value).__module__.startswith("IPython")
+    ]
+
+
+# By the `dest` of an option or the name of a positional.
+_SOURCES: dict[str, tuple[str, Callable[[Context], list[str]]]] = {
+    "agent": ("agent", _agents),
+    "session": ("session", _sessions),
+    "out": ("variable", lambda context: list(context.variables())),
+    "variables": ("variable", lambda context: list(context.variables())),
+    "tools": ("function", _functions),
+    "subcommand": ("sub-command", lambda _: _subcommand.names()),
+    "turn": ("turn", lambda context: [*(turn.id for turn in context.running), "all"]),
+}

@@ -1,0 +1,245 @@
+"""What the sub-commands share: the shell and its names, the kernel's one Hermes, its agents, the last result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hermes_nb import _settings
+from hermes_nb.errors import AgentNotFoundError, UsageError
+from hermes_nb.magics._cells import Cells
+from hermes_nb.magics._parser import near
+from hermes_nb.model.agent import Agent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.hermes import Hermes
+    from hermes_nb.sessions.result import RunResult
+    from hermes_nb.sessions.turn import Turn
+
+DEFAULT_AGENT = "hermes"  # made when a question is asked and there is no agent at all
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A bound agent, and what differs from its last binding; `changes` is None at the first."""
+
+    bound: BoundAgent
+    changes: list[str] | None
+
+
+class Context:
+    """The state of the magics in one shell.
+
+    Args:
+        shell: The shell.
+        open_hermes: Makes the kernel's Hermes; None opens a local one, in the state folder of the directory the
+            extension was loaded in.
+
+    Attributes:
+        cells: Which cell runs.
+        default_agent: Who is asked without `-a` when several agents are bound; None for nobody.
+        last_result: The newest result a cell waited for; None before the first.
+    """
+
+    def __init__(self, shell: InteractiveShell, open_hermes: Callable[[], Hermes] | None = None) -> None:
+        self.shell = shell
+        self.cells = Cells()
+        self.default_agent: str | None = None
+        self.last_result: RunResult | None = None
+        self._loaded_in = Path.cwd()
+        self._open_hermes = open_hermes or self._open_local
+        self._hermes: Hermes | None = None
+        self._snapshots: dict[str, dict[str, Any]] = {}
+        self._background: list[tuple[Turn, str | None]] = []
+
+    # -- Hermes --------------------------------------------------------------------------------------------------
+    @property
+    def hermes(self) -> Hermes:
+        """The kernel's Hermes, made at the first use."""
+        if self._hermes is None:
+            self._hermes = self._open_hermes()
+            for _, _, text in self._hermes.warnings:
+                print(text)
+        return self._hermes
+
+    @property
+    def opened_hermes(self) -> Hermes | None:
+        """The kernel's Hermes; None when nothing has needed it yet."""
+        return self._hermes
+
+    def _open_local(self) -> Hermes:
+        from hermes_nb.sessions.hermes import Hermes
+
+        moved = _settings.home() is None and Path.cwd() != self._loaded_in
+        return Hermes.open_local(state=self._loaded_in / ".hermes-nb" if moved else None)
+
+    def close(self) -> None:
+        """End the Hermes and what it started. Idempotent."""
+        hermes, self._hermes = self._hermes, None
+        self._snapshots.clear()
+        self._background.clear()
+        self.default_agent = None
+        if hermes is not None:
+            hermes.close()
+
+    # -- names of the notebook -----------------------------------------------------------------------------------
+    @property
+    def user_ns(self) -> dict[str, Any]:
+        """The notebook's variables."""
+        namespace: dict[str, Any] = self.shell.user_ns
+        return namespace
+
+    def variables(self) -> dict[str, Any]:
+        """The notebook's own variables: without IPython's and those that start with an underscore."""
+        hidden = getattr(self.shell, "user_ns_hidden", {})
+        return {
+            name: value
+            for name, value in self.user_ns.items()
+            if not name.startswith("_") and not (name in hidden and hidden[name] is value)
+        }
+
+    def value(self, name: str) -> Any:
+        """A variable of the notebook.
+
+        Raises:
+            UsageError: There is none of that name.
+        """
+        if name not in self.user_ns:
+            raise UsageError(f"There is no variable named {name!r}.{near(name, list(self.variables()))}")
+        return self.user_ns[name]
+
+    # -- agents --------------------------------------------------------------------------------------------------
+    @property
+    def agents(self) -> dict[str, BoundAgent]:
+        """The bound agents by name."""
+        return {} if self._hermes is None else self._hermes.agents
+
+    def declared(self) -> dict[str, Agent]:
+        """Variables of the notebook that hold an `Agent`."""
+        return {name: value for name, value in self.variables().items() if isinstance(value, Agent)}
+
+    def find(self, name: str) -> Agent | None:
+        """The declaration `name` means: the variable of that name, else an Agent with that name; None when none is.
+
+        Raises:
+            UsageError: Several different agents bear that name.
+        """
+        declared = self.declared()
+        if name in declared:
+            return declared[name]
+        named = {variable: agent for variable, agent in declared.items() if agent.name == name}
+        agents = list(named.values())
+        if any(agent != agents[0] for agent in agents):
+            raise UsageError(
+                f"Several agents are named {name!r}: the variables {', '.join(named)}. Say which by its variable."
+            )
+        return agents[0] if agents else None
+
+    def bind(self, agent: Agent) -> Binding:
+        """Bind an agent (again); returns at once."""
+        before = self._snapshots.get(agent.name) if agent.name in self.agents else None
+        bound = self.hermes.bind(agent)
+        after = _snapshot(bound)
+        self._snapshots[agent.name] = after
+        return Binding(bound, None if before is None else _changes(before, after))
+
+    def pick(self, name: str | None) -> BoundAgent:
+        """Who is asked: the agent of that name, bound when it was not; without a name the only or the default one.
+
+        Raises:
+            AgentNotFoundError: None bears that name; the message lists those that are there.
+            UsageError: No name was given and there are several.
+        """
+        return self._named(name) if name is not None else self._unnamed()
+
+    def _named(self, name: str) -> BoundAgent:
+        if name in self.agents:
+            return self.agents[name]
+        agent = self.find(name)
+        if agent is not None:
+            return self.agents.get(agent.name) or self.bind(agent).bound
+        known = sorted({*self.agents, *self.declared()})
+        raise AgentNotFoundError(
+            f"No agent named {name!r}.{near(name, known)} Known: {', '.join(known) or 'none'}."
+            f" Make one: {name} = Agent({name!r}), or %hermes agent {name} --instructions '...'."
+        )
+
+    def _unnamed(self) -> BoundAgent:
+        agents = self.agents
+        if self.default_agent in agents:
+            return agents[self.default_agent]
+        if len(agents) == 1:
+            return next(iter(agents.values()))
+        if agents:
+            raise UsageError(
+                f"Several agents are bound: {', '.join(sorted(agents))}. Say which with -a NAME, or choose one for good"
+                " with %hermes agent NAME --default."
+            )
+        declared = {agent.name: agent for agent in self.declared().values()}
+        if len(declared) > 1:
+            raise UsageError(f"Several agents are there: {', '.join(sorted(declared))}. Say which with -a NAME.")
+        agent = next(iter(declared.values())) if declared else Agent(DEFAULT_AGENT)
+        return self.bind(agent).bound
+
+    # -- turns ---------------------------------------------------------------------------------------------------
+    def follow(self, turn: Turn, variable: str | None) -> None:
+        """Note a background turn; `variable` holds its handle, and its result once it has ended."""
+        self._background.append((turn, variable))
+        if variable is not None:
+            self.user_ns[variable] = turn
+
+    def settle(self) -> None:
+        """Put results of ended background turns into their variables. Called between cells, never while one runs."""
+        for turn, variable in list(self._background):
+            result = turn.result
+            if result is None:
+                continue
+            self._background.remove((turn, variable))
+            self.last_result = result
+            if variable is not None and self.user_ns.get(variable) is turn:
+                self.user_ns[variable] = result
+
+    @property
+    def running(self) -> list[Turn]:
+        """The turns that run now, oldest first."""
+        return [] if self._hermes is None else [turn for turn in self._hermes.turns if not turn.is_done]
+
+
+def _snapshot(bound: BoundAgent) -> dict[str, Any]:
+    """What a change of an agent is seen by; copied, since a declaration can be changed in place."""
+    config, model = bound.config, bound.model
+    return {
+        "instructions": config.instructions,
+        "model": f"{model.id} ({model.provider}, {model.host})",
+        "tools": {tool.name: (tool.spec(), tool.function) for tool in bound.tools},
+        "toolsets": tuple(config.toolsets or ()),
+        "max_turns": config.max_turns,
+        "config": dict(config.config),
+    }
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    found = []
+    for key in before:
+        old, new = before[key], after[key]
+        if key == "tools":
+            found += [f"tool {name} added" for name in new if name not in old]
+            found += [f"tool {name} removed" for name in old if name not in new]
+            found += [f"tool {name} redefined" for name in new if name in old and new[name] != old[name]]
+        elif old != new:
+            # Instructions and config are long: that they changed is enough.
+            is_long = key in ("instructions", "config")
+            found.append(key if is_long else f"{key} {_short(old)} -> {_short(new)}")
+    return found
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)

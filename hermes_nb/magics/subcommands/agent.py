@@ -1,0 +1,136 @@
+"""`%hermes agent`: bind an agent, one of the notebook or one made here, and show its card."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import Any
+
+from hermes_nb.errors import AgentNotFoundError, UsageError
+from hermes_nb.magics import _card
+from hermes_nb.magics._context import Context
+from hermes_nb.magics._parser import Parser, name_list, near, positive_count, variable_name
+from hermes_nb.magics._table import show, show_bundle
+from hermes_nb.model.agent import OFFLINE, Agent, Model
+
+SUMMARY = "bind an agent of this notebook, or make one, and show its card"
+EXAMPLES = (
+    "%hermes agent analyst",
+    "%hermes agent helper --model anthropic/claude-sonnet-5 --provider openrouter --tools top_customers,plot",
+    "%%hermes agent helper --provider offline\nYou answer in one sentence.",
+)
+NOTES = """\
+NAME is a variable that holds an Agent, or the name of one; with options and no such Agent, a new one is made. Options given
+for an Agent of the notebook count for this binding; the variable is left as it is. The body of %%hermes agent is taken as
+its instructions. Without NAME the bound agents are listed. Binding again tells what changed."""
+TAKES_CELL = True
+
+_OPTIONS = ("model", "provider", "base_url", "instructions", "tools", "toolsets", "max_turns")
+
+
+def parser() -> Parser:
+    """The options."""
+    parser = Parser("agent")
+    parser.add_argument("agent", nargs="?", metavar="NAME", help="the agent's variable or name")
+    parser.add_argument("--model", metavar="ID", help="the model, as its provider spells it")
+    parser.add_argument("--provider", metavar="NAME", help="openrouter, anthropic, openai-api, ..., custom or offline")
+    parser.add_argument("--base-url", metavar="URL", help="endpoint of an OpenAI-compatible server (provider custom)")
+    parser.add_argument("--instructions", metavar="TEXT", help="what the model is told about its job")
+    parser.add_argument("--tools", metavar="F,...", type=name_list, help="functions of this notebook it may call")
+    parser.add_argument("--toolsets", metavar="T,...", type=name_list, help="toolsets of Hermes it gets besides")
+    parser.add_argument("--max-turns", metavar="N", type=positive_count, help="most model calls of one turn")
+    parser.add_argument("--default", action="store_true", help="ask this one when %%hermes run has no -a")
+    parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put the bound agent into this variable")
+    return parser
+
+
+def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Bind and show the card; the worker starts in the background."""
+    if cell is not None and cell.strip():
+        if options.instructions is not None:
+            raise UsageError("Instructions stand in --instructions and in the cell. Keep one of them.")
+        options.instructions = cell
+    if options.agent is None:
+        _list(context, options)
+        return
+    binding = context.bind(_agent(context, options))
+    if options.default:
+        context.default_agent = binding.bound.name
+    if options.out is not None:
+        context.user_ns[options.out] = binding.bound
+    card = binding.bound.card()
+    show_bundle(_card.as_text(card, binding.changes), _card.as_html(card, binding.changes))
+
+
+def _list(context: Context, options: argparse.Namespace) -> None:
+    if any(getattr(options, name) is not None for name in (*_OPTIONS, "out")) or options.default:
+        raise UsageError("An agent needs a name: %hermes agent NAME ...")
+    if not context.agents:
+        declared = ", ".join(context.declared()) or "none"
+        print(f"No agent is bound. Agents in this notebook: {declared}. Bind one with %hermes agent NAME.")
+        return
+    rows = []
+    for name, bound in sorted(context.agents.items()):
+        mark = "default" if name == context.default_agent else ""
+        tools = ", ".join(tool.name for tool in bound.tools) or "none"
+        rows.append((name, f"{bound.model.id} ({bound.model.provider})", tools, bound.session_id or "none yet", mark))
+    show(("agent", "model", "tools", "session", ""), rows)
+
+
+def _agent(context: Context, options: argparse.Namespace) -> Agent:
+    """The declaration to bind."""
+    given = {name: getattr(options, name) for name in _OPTIONS if getattr(options, name) is not None}
+    found = context.find(options.agent)
+    if found is None and not given:
+        if options.agent in context.agents:
+            return context.agents[options.agent].config
+        raise _unknown(context, options.agent)
+    try:
+        fields = _fields(context, given, found)
+        return Agent(options.agent, **fields) if found is None else dataclasses.replace(found, **fields)
+    except UsageError:
+        raise
+    except ValueError as exc:  # what Agent and Model refuse
+        raise UsageError(str(exc)) from None
+
+
+def _fields(context: Context, given: dict[str, Any], found: Agent | None) -> dict[str, Any]:
+    """Fields of an Agent from the options."""
+    fields: dict[str, Any] = {name: given[name] for name in ("instructions", "toolsets", "max_turns") if name in given}
+    if "tools" in given:
+        fields["tools"] = [_function(context, name) for name in given["tools"]]
+    old = found.model if found is not None and isinstance(found.model, Model) else None
+    if given.get("provider") == OFFLINE or (given.get("model") == OFFLINE and "provider" not in given):
+        fields.update(model=Model.offline(), provider=None)
+    elif "base_url" in given:
+        model_id = given.get("model") or (old.id if old else found.model if found is not None else None)
+        if not isinstance(model_id, str):
+            raise UsageError("--base-url needs --model, the model's name at that endpoint.")
+        key = old.api_key if old is not None and old.base_url == given["base_url"] else None
+        fields.update(
+            model=Model(model_id, given.get("provider", "custom"), given["base_url"], key), provider=None
+        )
+    elif "model" in given or "provider" in given:
+        model_id = given.get("model") or (old.id if old else found.model if found is not None else None)
+        provider = given.get("provider") or (old.provider if old else found.provider if found is not None else None)
+        fields.update(model=model_id, provider=provider)
+    return fields
+
+
+def _function(context: Context, name: str) -> Any:
+    value = context.value(name)
+    if not callable(value):
+        raise UsageError(f"{name!r} is a {type(value).__name__}, not a function that an agent could call.")
+    return value
+
+
+def _unknown(context: Context, name: str) -> AgentNotFoundError:
+    known = sorted(context.declared())
+    value = context.variables().get(name)
+    what = f"The variable {name!r} holds a {type(value).__name__}, not an Agent." if value is not None else (
+        f"No Agent named {name!r} is in this notebook.{near(name, known)}"
+    )
+    return AgentNotFoundError(
+        f"{what} Known: {', '.join(known) or 'none'}. Make one: {name} = Agent({name!r}, instructions='...'),"
+        f" or give it options here, e.g. --instructions '...'."
+    )

@@ -1,0 +1,57 @@
+"""`%hermes help`: what there is, and each sub-command in full."""
+
+from __future__ import annotations
+
+import argparse
+
+from hermes_nb.magics import _subcommand
+from hermes_nb.magics._context import Context
+from hermes_nb.magics._parser import Parser
+
+SUMMARY = "show what there is, or one sub-command in full"
+EXAMPLES = ("%hermes help", "%hermes help run")
+
+# The order in which a newcomer meets them; what is not named here follows, sorted.
+_ORDER = ("agent", "run", "last", "sessions", "stop", "tools", "help", "doctor")
+
+
+def parser() -> Parser:
+    """The options."""
+    parser = Parser("help")
+    parser.add_argument("subcommand", nargs="?", help="the sub-command to explain")
+    return parser
+
+
+def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Print it."""
+    print(details(options.subcommand) if options.subcommand else overview())
+
+
+def overview() -> str:
+    """All sub-commands: one line and one example each."""
+    known = _subcommand.names()
+    names = [name for name in _ORDER if name in known] + [name for name in known if name not in _ORDER]
+    lines = ["Run Hermes agents from this notebook. Sub-commands of %hermes:", ""]
+    for name in names:
+        subcommand = _subcommand.load(name)
+        lines += [f"  {name:<9} {subcommand.SUMMARY}", f"  {'':<9}   {subcommand.EXAMPLES[0].splitlines()[0]}"]
+    lines += ["", "%hermes help NAME explains one. %%hermes run takes a question of several lines from the cell."]
+    return "\n".join(lines)
+
+
+def details(name: str) -> str:
+    """One sub-command: its line, usage, options, examples and notes.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    subcommand = _subcommand.load(name)
+    parser = subcommand.parser()
+    examples = ["  " + example.replace("\n", "\n  ") for example in subcommand.EXAMPLES]
+    parts = [
+        f"%hermes {name}: {subcommand.SUMMARY}",
+        parser.format_help().rstrip(),
+        "examples:\n" + "\n\n".join(examples),
+    ]
+    notes = getattr(subcommand, "NOTES", "").strip()
+    return "\n\n".join([*parts, notes] if notes else parts)

@@ -1,0 +1,187 @@
+"""`%hermes run` and `%%hermes run`: ask an agent, watch it work, get its answer."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from dataclasses import dataclass
+
+from hermes_nb.errors import UsageError
+from hermes_nb.magics._context import Context
+from hermes_nb.magics._outcome import interrupted
+from hermes_nb.magics._parser import Parser, name_list, positive_number, variable_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.result import RunResult
+    from hermes_nb.sessions.turn import Turn
+
+SUMMARY = "ask an agent a question"
+EXAMPLES = (
+    "%hermes run Which customers matter most?",
+    "%%hermes run -a analyst -o answer\nWhich customers matter most,\nand why?",
+    "%%hermes run --with df --timeout 60\nWhat is odd about this table?",
+)
+NOTES = """\
+The cell's body reaches the model as it is typed. With --format, {{name}} in it becomes the value of that variable.
+Options come before a question on the same line; a question in quotes may be followed by options.
+Without -a the only agent is asked, or the default one. Without -s an agent's runs continue its session, also when a cell
+is run again: that adds a turn, unless --again replaces the turn the cell made before.
+A stopped run ends the cell as KeyboardInterrupt, a failed one as an error in one line; NAME of -o holds the partial result.
+With --background NAME holds the running turn, and its RunResult from the first cell that starts after it ended."""
+TAKES_CELL = True
+
+SETTLE_S = 5.0  # how long an interrupted cell waits for its turn's end before it says what keeps it
+
+
+def parser() -> Parser:
+    """The options."""
+    parser = Parser("run", takes_text=True)
+    parser.add_argument("-a", "--agent", metavar="NAME", help="who is asked: an agent's name or variable")
+    parser.add_argument(
+        "-s", "--session", metavar="ID", help="the conversation: an id, the start of one, a title, or `new`"
+    )
+    parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put the RunResult into this variable")
+    parser.add_argument("--background", action="store_true", help="do not wait; the answer streams into this cell")
+    parser.add_argument("--timeout", metavar="SECONDS", type=positive_number, help="stop the turn after so long")
+    parser.add_argument("--again", action="store_true", help="replace the turn this cell made when it last ran")
+    parser.add_argument("--format", action="store_true", help="fill {{name}} in with the notebook's variables")
+    parser.add_argument(
+        "--with",
+        dest="variables",
+        metavar="NAME,...",
+        type=name_list,
+        help="describe these variables (type, shape, columns, head) before the question",
+    )
+    parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
+    return parser
+
+
+def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Ask and block until the end; the turn's tools run meanwhile, async ones are refused."""
+    asked = _ask(context, options, cell, blocks=not options.background)
+    if not options.background:
+        _finish(context, asked, asked.turn.wait_blocking())
+
+
+async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Ask and wait for the end on the cell's own loop."""
+    asked = _ask(context, options, cell, blocks=False)
+    if options.background:
+        return
+    is_interrupted = False
+    try:
+        result = await asked.turn.wait()
+    except asyncio.CancelledError:
+        is_interrupted = True
+    if is_interrupted:
+        result = await _settle(asked.turn)
+    _finish(context, asked, result, is_interrupted=is_interrupted)
+
+
+async def _settle(turn: Turn) -> RunResult:
+    """The result of a turn that an interrupt stops."""
+    turn.stop("interrupt")
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()  # the interrupt is answered here; further waits in this cell are not of it
+    try:
+        return await turn.wait(SETTLE_S)
+    except TimeoutError:
+        tools = turn.running_tools()
+        what = f"tool {', '.join(tools)} is still running" if tools else "the worker does not answer"
+    raise interrupted(f"Turn {turn.id} was told to stop, but {what}.")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A turn, and what the cell that asked wants of it."""
+
+    turn: Turn
+    out: str | None
+    replaces: str | None
+    was_run_before: bool
+    quiet: bool
+
+
+def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blocks: bool) -> _Asked:
+    """Check everything that can be wrong, then submit."""
+    prompt = _prompt(context, options, cell)
+    bound = context.pick(options.agent)
+    session_id = _session_id(bound, options.session)
+    run = context.cells.current()
+    before = context.cells.previous_turn(run)
+    replaces = _replaced(before, session_id or bound.session_id) if options.again else None
+    for _, text in bound.take_notices():
+        print(text, flush=True)
+    turn = bound.submit(
+        prompt,
+        session_id=session_id,
+        background=options.background,
+        blocks=blocks,
+        timeout_s=options.timeout,
+        again=replaces or False,
+        quiet=options.quiet,
+    )
+    run.turns.append(turn)
+    if options.background:
+        context.follow(turn, options.out)
+        if not options.quiet:
+            print(f"Turn {turn.id} of {turn.agent_name} runs in the background. %hermes stop {turn.id} stops it.")
+    return _Asked(turn, options.out, replaces, before is not None, options.quiet)
+
+
+def _prompt(context: Context, options: argparse.Namespace, cell: str | None) -> str:
+    if cell is not None and options.text:
+        raise UsageError(
+            f"{options.text!r} stands on the %%hermes run line, which takes options only. Write the question below it, or"
+            " use %hermes run for one on the line."
+        )
+    prompt = str(options.text if cell is None else cell)
+    if not prompt.strip():
+        where = "after %hermes run" if cell is None else "below the %%hermes run line"
+        raise UsageError(f"The question is empty: nothing was sent. Write it {where}.")
+    if options.format:
+        from hermes_nb.magics._template import fill
+
+        prompt = fill(prompt, context.user_ns)
+    if options.variables:
+        from hermes_nb.tools.describe import describe
+
+        described = [describe(name, context.value(name)) for name in options.variables]
+        prompt = "\n\n".join([*described, prompt])
+    return prompt
+
+
+def _session_id(bound: BoundAgent, wanted: str | None) -> str | None:
+    """The conversation as `submit` takes it; `new` starts one that the agent's next runs continue."""
+    if wanted != "new":
+        return wanted
+    bound.session_id = bound.hermes.io.call(bound.hermes.new_session(bound.name, "")).id
+    return None
+
+
+def _replaced(before: Turn | None, session_id: str | None) -> str | None:
+    """The turn that `--again` replaces: the one the cell made before, when it belongs to this conversation."""
+    if before is None or session_id is None or not before.session_id.startswith(session_id):
+        return None
+    return before.id
+
+
+def _finish(context: Context, asked: _Asked, result: RunResult, *, is_interrupted: bool = False) -> None:
+    """Hand the result over, then end the cell as the turn ended."""
+    turn = asked.turn
+    context.last_result = result
+    if asked.out is not None:
+        context.user_ns[asked.out] = result
+    if asked.was_run_before and turn.number is not None and not asked.quiet:
+        how = (
+            f"it replaces turn {asked.replaces}"
+            if asked.replaces
+            else "--again replaces this cell's last turn instead"
+        )
+        print(f"Turn {turn.number} of session {turn.session_id}; {how}.")
+    if is_interrupted or result.status == "stopped":
+        raise interrupted(f"Turn {turn.id} was stopped; what had arrived is kept.")
+    result.raise_for_status()

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+
+from hermes_nb.errors import UsageError
+from hermes_nb.magics._parser import Parser, name_list, positive_count, positive_number, variable_name, words
+
+
+@pytest.fixture
+def parser() -> Parser:
+    made = Parser("run", takes_text=True)
+    made.add_argument("-a", "--agent", metavar="NAME")
+    made.add_argument("-o", "--out", type=variable_name)
+    made.add_argument("--with", dest="variables", type=name_list)
+    made.add_argument("--timeout", type=positive_number)
+    made.add_argument("--background", action="store_true")
+    return made
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "What's the best customer?",
+        'He said "no" and left',
+        "costs $5 {x} {{y}} \\n C:\\temp",
+        "explain `ls -a`",
+        "is 3 -2 = 1?",
+        "a 'quoted' start -- and a dash",
+        "  leading and trailing  ",
+        "'a' and 'b' differ",
+    ],
+)
+def test_a_question_on_the_line_is_taken_as_it_stands(parser: Parser, line: str) -> None:
+    assert parser.read(line).text == line.lstrip()
+
+
+def test_options_come_before_the_question(parser: Parser) -> None:
+    options = parser.read("-a analyst --background -o answer What's up? {a}")
+    assert (options.agent, options.background, options.out) == ("analyst", True, "answer")
+    assert options.text == "What's up? {a}"
+
+
+@pytest.mark.parametrize("line", ["-a 'my agent' hi", '-a "my agent" hi', '--agent="my agent" hi', "-a'my agent' hi"])
+def test_a_quoted_value_is_one_value(parser: Parser, line: str) -> None:
+    options = parser.read(line)
+    assert (options.agent, options.text) == ("my agent", "hi")
+
+
+def test_quotes_inside_double_quotes_can_be_escaped() -> None:
+    assert words(r'say "a \"b\" c" \d') == ["say", 'a "b" c', r"\d"]
+
+
+def test_a_quoted_question_may_be_followed_by_options(parser: Parser) -> None:
+    options = parser.read('"Which -a customers?" -o answer --background')
+    assert (options.text, options.out, options.background) == ("Which -a customers?", "answer", True)
+
+
+def test_dashes_end_the_options(parser: Parser) -> None:
+    options = parser.read("-a x -- -o is an option of what?")
+    assert (options.agent, options.out, options.text) == ("x", None, "-o is an option of what?")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Which customers? -o answer", "Which customers? --background", "hi --timeout 3"],
+)
+def test_an_option_after_an_unquoted_question_is_an_error_not_part_of_it(parser: Parser, line: str) -> None:
+    with pytest.raises(UsageError, match=r"stands after the question.*Put options first"):
+        parser.read(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("--agnet x hi", r"Unknown option --agnet\. Did you mean '--agent'\?"),
+        ("-x hi", r"Unknown option -x\."),
+        ("-a", r"Argument -a/--agent: expected one argument\. See %hermes help run\."),
+        ("-o 1x hi", "'1x' is not a name that a variable can have"),
+        ("-o class hi", "'class' is not a name"),
+        ("--timeout -3 hi", "expected one argument|not a number of seconds"),
+        ("--timeout soon hi", "'soon' is not a number of seconds above 0"),
+        ("--timeout inf hi", "'inf' is not a number of seconds above 0"),
+        ("--with , hi", "A list of names is empty"),
+        ("-a 'open hi", r"A quote is not closed in \"'open hi\""),
+        ("--background=yes hi", "ignored explicit argument"),
+    ],
+)
+def test_a_mistake_names_the_thing_and_the_cure(parser: Parser, line: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parser.read(line)
+
+
+@pytest.mark.parametrize("line", ["-h", "--help", "-a x -h"])
+def test_help_wins_over_everything_else(parser: Parser, line: str) -> None:
+    assert parser.read(line).help
+
+
+def test_help_in_the_question_is_part_of_it(parser: Parser) -> None:
+    options = parser.read("what does grep -h do")
+    assert (options.help, options.text) == (False, "what does grep -h do")
+
+
+def test_an_abbreviated_option_is_not_guessed(parser: Parser) -> None:
+    with pytest.raises(UsageError, match="Unknown option --back"):
+        parser.read("--back hi")
+
+
+def test_a_parser_without_text_refuses_more_words() -> None:
+    with pytest.raises(UsageError, match="%hermes last: Unrecognized arguments: x"):
+        Parser("last").read("x")
+
+
+def test_names_of_a_list_lose_their_spaces() -> None:
+    assert name_list("a, b ,c,") == ["a", "b", "c"]
+
+
+def test_a_count_is_a_whole_number() -> None:
+    assert positive_count("3") == 3

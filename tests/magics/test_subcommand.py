@@ -1,0 +1,111 @@
+"""What holds of every sub-command, and of those that ask no model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+from hermes_nb.magics import _subcommand, context
+
+Run = Callable[[str], str]
+
+
+@pytest.mark.parametrize("name", _subcommand.names())
+def test_every_sub_command_has_a_line_examples_and_help(run: Run, name: str) -> None:
+    subcommand = _subcommand.load(name)
+    assert subcommand.SUMMARY
+    assert subcommand.SUMMARY[0].islower()
+    assert all(example.lstrip("%").startswith(f"hermes {name}") for example in subcommand.EXAMPLES)
+    overview = run("%hermes")
+    assert f"  {name} " in overview
+    assert subcommand.SUMMARY in overview
+    shown = run(f"%hermes help {name}")
+    assert shown == run(f"%hermes {name} -h") == run(f"%hermes {name} --help") == run(f"%hermes {name}?")
+    for option in subcommand.parser().options:
+        assert option in shown
+
+
+@pytest.mark.parametrize("name", _subcommand.names())
+def test_examples_are_lines_their_parser_reads(name: str) -> None:
+    subcommand = _subcommand.load(name)
+    for example in subcommand.EXAMPLES:
+        head = example.splitlines()[0]
+        subcommand.parser().read(head.partition(name)[2].strip())
+
+
+@pytest.mark.parametrize("source", ["%hermes", "%hermes help", "%hermes -h", "%hermes --help", "%%hermes", "%%hermes help"])
+def test_no_sub_command_means_help(run: Run, source: str) -> None:
+    assert run(source).startswith("Run Hermes agents from this notebook.")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("%hermes rnu hi", "No sub-command named 'rnu'. Known: agent, help, last, "),
+        ("%hermes rnu hi", "Did you mean 'run'?"),
+        ("%hermes Which one?", "To ask a question, write %hermes run Which ..."),
+        ("%hermes help nope", "No sub-command named 'nope'."),
+        ("%hermes _context", "No sub-command named '_context'."),
+        ("%hermes run", "The question is empty: nothing was sent. Write it after %hermes run."),
+        ("%%hermes run", "The question is empty: nothing was sent. Write it below the %%hermes run line."),
+        ("%%hermes run\n \n\t\n", "The question is empty: nothing was sent."),
+        ("%%hermes run -a x Which one?\nAnd why?", "'Which one?' stands on the %%hermes run line"),
+        ("%%hermes last\nbody", "%hermes last takes no cell. Write it as a line: %hermes last ..."),
+        ("%hermes run --nope hi", "Unknown option --nope."),
+        ("%hermes run -a nobody hi", "No agent named 'nobody'. Known: none. Make one: nobody = Agent('nobody')"),
+        ("%hermes run --with nope hi", "There is no variable named 'nope'."),
+        ("%hermes run --format {{nope}}", "{{nope}} names no variable of this notebook."),
+        ("%hermes last", "There is no result yet."),
+        ("%hermes stop t-1", "No running turn has the id 't-1'. Running: none."),
+        ("%hermes agent nobody", "No Agent named 'nobody' is in this notebook."),
+        ("%hermes agent --model x", "An agent needs a name"),
+        ("%hermes agent 'a b' --provider offline", "Agent name 'a b' can't be used."),
+        ("%hermes agent a --tools nope", "There is no variable named 'nope'."),
+        ("%hermes agent a --max-turns 0", "'0' is not a whole number above 0."),
+        ("%hermes agent a --base-url http://localhost:1/v1", "--base-url needs --model"),
+        ("%%hermes agent a --instructions x\ny", "Keep one of them."),
+        ("%hermes tools -a nobody", "No agent named 'nobody'."),
+    ],
+)
+def test_a_mistake_is_a_usage_error_without_traceback(
+    shell: InteractiveShell, run: Run, source: str, message: str
+) -> None:
+    said = run(source)
+    assert said.startswith("UsageError: ")
+    assert message in said
+    assert "Traceback" not in said
+    assert len(said.splitlines()) == 1
+    assert not shell.last_execution_succeeded
+    assert context(shell).opened_hermes is None
+
+
+def test_an_agent_is_not_a_variable_of_another_kind(run: Run) -> None:
+    run("thing = 3")
+    assert "The variable 'thing' holds a int, not an Agent." in run("%hermes agent thing")
+    assert "'thing' is a int, not a function" in run("%hermes agent a --tools thing")
+
+
+def test_two_different_agents_of_one_name_are_told_apart_by_variable(run: Run) -> None:
+    run("from hermes_nb import Agent\na = Agent('x')\nb = Agent('x', instructions='other')")
+    assert "Several agents are named 'x': the variables a, b." in run("%hermes agent x")
+
+
+def test_several_declared_agents_need_a_name(run: Run) -> None:
+    run("from hermes_nb import Agent\na = Agent('a')\nb = Agent('b')")
+    assert "Several agents are there: a, b. Say which with -a NAME." in run("%hermes run hi")
+
+
+def test_a_near_agent_is_suggested(run: Run) -> None:
+    run("from hermes_nb import Agent\nanalyst = Agent('analyst')")
+    assert "Did you mean 'analyst'?" in run("%hermes run -a analist hi")
+
+
+def test_stop_without_turns_says_so(run: Run) -> None:
+    assert run("%hermes stop") == "No turn is running.\n"
+
+
+def test_agents_that_are_there_are_listed_when_none_is_bound(run: Run) -> None:
+    run("from hermes_nb import Agent\nanalyst = Agent('analyst')")
+    assert "No agent is bound. Agents in this notebook: analyst." in run("%hermes agent")
