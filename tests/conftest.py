@@ -1,0 +1,41 @@
+"""What holds for every test: no key of this machine is seen, nothing is kept, and skipped browser tests are not silent."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+from hermes_nb._settings import KEY_VARIABLES
+
+_OURS = ("HERMES_NB_HOME", "HERMES_NB_MODEL", "HERMES_NB_REPLAY", "HERMES_HOME")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # Before any fixture, and in each of xdist's processes: a test must never find, let alone spend, a real key.
+    for name in (*KEY_VARIABLES, *_OURS):
+        os.environ.pop(name, None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if missing := _missing_for_browser():
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.skip(reason=missing))
+
+
+def _missing_for_browser() -> str | None:
+    from tests.browser.nbcheck import chromium
+
+    for module in ("playwright", "jupyterlab"):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed: pip install '.[test]'"
+    return None if chromium() else "there is no Chromium: apt-get install chromium, or set NBCHECK_CHROMIUM"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if "browser" in report.keywords]
+    if skipped:
+        terminalreporter.section("NOT TESTED IN A BROWSER", sep="!", red=True, bold=True)
+        terminalreporter.line(f"{len(skipped)} browser tests were skipped: {_missing_for_browser()}", red=True, bold=True)
