@@ -41,7 +41,8 @@ def headline(error: BaseException, masker: Masker) -> str:
 
 
 def causes(error: BaseException, masker: Masker) -> list[str]:
-    """Headlines of what led to the error: its cause or context, then theirs; of a group, its first members."""
+    """Headlines of what led to the error: its cause or context, then theirs; of a group, its first members. One that
+    says the same as the error itself is left out."""
     found: list[str] = []
     seen = {id(error)}
     if isinstance(error, BaseExceptionGroup):
@@ -51,7 +52,8 @@ def causes(error: BaseException, masker: Masker) -> list[str]:
         seen.add(id(at))
         found.append(headline(at, masker))
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
-    return found
+    own = headline(error, masker)
+    return [line for line in dict.fromkeys(found) if line != own]
 
 
 def user_lines(error: BaseException, masker: Masker) -> list[str]:

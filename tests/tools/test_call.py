@@ -271,7 +271,14 @@ def test_causes_and_members_of_a_group_are_named():
     def fail_twice() -> None:
         raise ExceptionGroup("two", [ValueError("one"), TypeError("two")])
 
+    def fail_the_same() -> None:
+        try:
+            raise KeyError("a")
+        except KeyError as exc:
+            raise KeyError("a") from exc
+
     assert told(sync(fail))["caused_by"] == ["KeyError: 'a'"]
+    assert "caused_by" not in told(sync(fail_the_same))
     assert told(sync(fail_twice))["caused_by"] == ["ValueError: one", "TypeError: two"]
 
 
