@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_nb.errors import ToolDefinitionError
+from hermes_nb.tools.prepare import without_presence
 
 EMPTY = inspect.Parameter.empty
 _KINDS = inspect.Parameter
@@ -49,7 +50,11 @@ class Signature:
 
 
 def read_signature(
-    function: Callable[..., Any], *, frame: types.FrameType | None = None, skip_first: bool = False
+    function: Callable[..., Any],
+    *,
+    name: str = "",
+    frame: types.FrameType | None = None,
+    skip_first: bool = False,
 ) -> Signature:
     """What of a callable's parameters a model may fill.
 
@@ -58,13 +63,14 @@ def read_signature(
 
     Args:
         function: Any callable.
+        name: The tool's name, for errors; "" for the callable's own.
         frame: Where it is being defined, for string annotations that name a class of the enclosing function.
         skip_first: Leave out the first parameter: `self` or `cls` of a method that is still to be bound.
 
     Raises:
         ToolDefinitionError: There is no signature, it has `*args`, or an annotation can't be resolved.
     """
-    name = display_name(function)
+    name = name or display_name(function)
     try:
         whole = inspect.signature(function)
     except (ValueError, TypeError) as exc:
@@ -143,18 +149,9 @@ def _keywords(parameter: inspect.Parameter, annotation: Any) -> Iterator[Paramet
         (record,) = typing.get_args(annotation)
         for key, kind in typing_extensions.get_type_hints(record, include_extras=True).items():
             absent = EMPTY if key in record.__required_keys__ else ABSENT
-            yield Parameter(key, _KINDS.KEYWORD_ONLY, _without_presence(kind), absent, True)
+            yield Parameter(key, _KINDS.KEYWORD_ONLY, without_presence(kind), absent, True)
         return
     yield Parameter(parameter.name, parameter.kind, dict[str, annotation], ABSENT, True)
-
-
-def _without_presence(annotation: Any) -> Any:
-    import typing_extensions
-
-    marks = (typing.Required, typing.NotRequired, typing_extensions.ReadOnly)
-    while typing.get_origin(annotation) in marks:
-        (annotation,) = typing.get_args(annotation)
-    return annotation
 
 
 class _Absent:
@@ -227,7 +224,8 @@ class _Namespace:
                         continue
             raise ToolDefinitionError(
                 f"Tool {tool!r}: parameter {parameter.name!r} is annotated {text_of(annotation)!r}, and no {missing!r} is"
-                " known there. Define or import it in a cell before the tool, outside `if TYPE_CHECKING:`."
+                " known there. Define or import it in a cell before the tool, outside `if TYPE_CHECKING:`; a function of a"
+                " library can be wrapped in one of your own."
             ) from exc
         except (SyntaxError, AttributeError, TypeError) as exc:
             raise ToolDefinitionError(

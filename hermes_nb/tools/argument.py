@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _SHOWN_CHARS = 80  # how much of a wrong value an error shows
 _SHOWN_ERRORS = 6
+_REASON = re.compile(r"^(?:Value error, |Assertion failed, )?(?:Input should be )?(?:a valid \w+, )?")
 
 
 class Validator(Protocol):
@@ -165,13 +167,15 @@ def _problem(error: ErrorDetails, path: str, got: Any, properties: Mapping[str, 
         return f"argument '{path}' is unknown there"
     if kind == "variable":
         return f"argument '{path}': {error['msg']}"
+    reason = _REASON.sub("", error["msg"])
+    if kind.endswith(("_type", "_parsing", "_error")) or kind == "enum":
+        reason = reason.partition(", ")[0]
+        is_plain = True
+    else:
+        is_plain = False
     wanted = _wanted(properties[top]) if whole and top in properties else ""
-    reason = (
-        error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ").removeprefix("Input should be ")
-    )
-    return f"argument '{path}' got {_shown(got)}, wanted {wanted or reason}" + (
-        f" ({reason})" if wanted and reason not in wanted else ""
-    )
+    more = f" ({reason})" if wanted and not is_plain else ""
+    return f"argument '{path}' got {_shown(got)}, wanted {wanted or reason}{more}"
 
 
 def _path(loc: Sequence[int | str], data: Any) -> tuple[str, Any]:

@@ -306,7 +306,7 @@ def _compile(function: Any, options: dict[str, Any], binds: str, frame: types.Fr
     name = names.check(display_name(source) if name is None else name)
     if inspect.isasyncgenfunction(innermost(source)):
         raise ToolDefinitionError(f"Tool {name!r} is an async generator. Collect what it yields and return a list.")
-    signature = read_signature(source, frame=frame, skip_first=bool(binds))
+    signature = read_signature(source, name=name, frame=frame, skip_first=bool(binds))
     docstring = parse(_documentation(source), [p.name for p in signature.parameters])
     compiled = compile_signature(name, signature, docstring.parameters)
     description = options.pop("description", None)

@@ -15,7 +15,8 @@ _LISTS = (
     collections.abc.Container,
     collections.abc.Reversible,
 )
-_OPAQUE = (type, collections.abc.Callable, collections.abc.Generator, collections.abc.Awaitable)
+_ITERATORS = (collections.abc.Iterator, collections.abc.Generator)
+_OPAQUE = (type, collections.abc.Callable, collections.abc.Awaitable, collections.abc.Coroutine)
 
 
 class Unfit(Exception):
@@ -30,85 +31,135 @@ class Unfit(Exception):
 def prepare(annotation: Any) -> Any:
     """The annotation with the same meaning that pydantic takes.
 
-    Iterables become lists (pydantic would validate them while the body iterates), `typing.TypedDict` the one of
-    typing_extensions (pydantic refuses the former before Python 3.12), bytearray is built from bytes.
+    Iterables become lists (pydantic would validate them while the body iterates), iterators those of a list,
+    `typing.TypedDict` the one of typing_extensions (pydantic refuses the former before Python 3.12), bytearray is built
+    from bytes, a Literal of enum members takes their values.
 
     Raises:
         Unfit: It is not a type, or has values JSON has no form for.
     """
-    if annotation is None or annotation is Any or annotation is Ellipsis:
-        return annotation
-    origin = typing.get_origin(annotation)
-    if origin is typing.Annotated:
-        first, *metadata = typing.get_args(annotation)
-        return typing.Annotated[(prepare(first), *metadata)]
-    if origin is typing.Literal:
-        return _literal(annotation)
-    if origin in (typing.Union, types.UnionType):
-        return typing.Union[tuple(prepare(a) for a in typing.get_args(annotation))]  # noqa: UP007 - built from a tuple
-    return _leaf(annotation) if origin is None else _generic(annotation, origin)
+    return _Preparer().of(annotation)
 
 
 def described(annotation: Any) -> tuple[Any, str]:
-    """The annotation without its plain strings, and the first of these (or of PEP 727's `Doc`); "" when there is none."""
-    text = ""
+    """The annotation without its plain strings, and the text it gives: the first of these, of PEP 727's `Doc` or of
+    pydantic's `Field`; "" when there is none. One alternative of a union may carry it."""
+    from pydantic.fields import FieldInfo
+
     if typing.get_origin(annotation) is typing.Annotated:
         first, *metadata = typing.get_args(annotation)
-        kept = []
-        for item in metadata:
-            documentation = item if isinstance(item, str) else getattr(item, "documentation", None)
-            if isinstance(documentation, str):
-                text = text or " ".join(documentation.split())
-            else:
-                kept.append(item)
+        texts = [_text(item) for item in metadata]
+        kept = [item for item, text in zip(metadata, texts, strict=True) if isinstance(item, FieldInfo) or not text]
         inner, inner_text = described(first)
-        annotation = typing.Annotated[(inner, *kept)] if kept else inner
-        return annotation, text or inner_text
+        own = next((text for text in texts if text), "")
+        return typing.Annotated[(inner, *kept)] if kept else inner, own or inner_text
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         pairs = [described(a) for a in typing.get_args(annotation)]
-        texts = [t for _, t in pairs if t]
-        if len(texts) == 1:
-            return typing.Union[tuple(a for a, _ in pairs)], texts[0]  # noqa: UP007 - built from a tuple
-    return annotation, text
+        given = [text for _, text in pairs if text]
+        if len(given) == 1:
+            union: Any = typing.Union[tuple(a for a, _ in pairs)]  # noqa: UP007 - built from a tuple
+            return union, given[0]
+    return annotation, ""
 
 
-def _leaf(annotation: Any) -> Any:
-    from pydantic import AfterValidator
+def _text(metadata: Any) -> str:
+    for text in (metadata, getattr(metadata, "description", None), getattr(metadata, "documentation", None)):
+        if isinstance(text, str):
+            return " ".join(text.split())
+    return ""
 
-    if annotation in (typing.Never, typing.NoReturn):
-        raise Unfit("there is no value of it", "Remove the parameter")
-    if annotation is typing.LiteralString:
-        return str
-    if annotation is typing.Self:
-        raise Unfit("it means something in a class only", "Name the class")
-    if annotation in _LISTS:
-        return list
-    if annotation is bytearray or annotation is memoryview:
-        return typing.Annotated[bytes, AfterValidator(annotation)]
-    if inspect.isclass(annotation):
-        return _typed_dict(annotation) if typing.is_typeddict(annotation) else annotation
-    is_special = type(annotation).__module__ in ("typing", "typing_extensions")
-    if not is_special:
+
+def takes_none(annotation: Any) -> bool:
+    """Whether None is among the values already."""
+    if annotation in (None, type(None), Any, object):
+        return True
+    origin = typing.get_origin(annotation)
+    if origin is typing.Annotated:
+        return takes_none(typing.get_args(annotation)[0])
+    if origin in (typing.Union, types.UnionType):
+        return any(takes_none(a) for a in typing.get_args(annotation))
+    return origin is typing.Literal and None in typing.get_args(annotation)
+
+
+class _Preparer:
+    def __init__(self) -> None:
+        self._records: dict[Any, Any] = {}  # TypedDict -> its translation, also while that is being made
+
+    def of(self, annotation: Any) -> Any:
+        if annotation is None or annotation is Any or annotation is Ellipsis:
+            return annotation
+        origin = typing.get_origin(annotation)
+        if origin is typing.Annotated:
+            first, *metadata = typing.get_args(annotation)
+            return typing.Annotated[(self.of(first), *metadata)]
+        if origin is typing.Literal:
+            return _literal(annotation)
+        if origin in (typing.Union, types.UnionType):
+            return typing.Union[tuple(self.of(a) for a in typing.get_args(annotation))]  # noqa: UP007
+        return self._leaf(annotation) if origin is None else self._generic(annotation, origin)
+
+    def _leaf(self, annotation: Any) -> Any:
+        from pydantic import AfterValidator
+
+        if annotation in (typing.Never, typing.NoReturn):
+            raise Unfit("there is no value of it", "Remove the parameter")
+        if annotation is typing.LiteralString:
+            return str
+        if annotation is typing.Self:
+            raise Unfit("it means something in a class only", "Name the class")
+        if annotation in _LISTS:
+            return list
+        if annotation in _ITERATORS:
+            return typing.Annotated[list, AfterValidator(iter)]
+        if annotation is bytearray or annotation is memoryview:
+            return typing.Annotated[bytes, AfterValidator(annotation)]
+        if typing.is_typeddict(annotation):
+            return self._record(annotation)
+        if inspect.isclass(annotation) or type(annotation).__module__ in ("typing", "typing_extensions"):
+            return annotation
         raise Unfit("it is not a type", "Annotate a type; a description goes into Annotated[str, 'text']")
+
+    def _generic(self, annotation: Any, origin: Any) -> Any:
+        from pydantic import AfterValidator
+
+        arguments = typing.get_args(annotation)
+        if origin in _OPAQUE:
+            return annotation
+        prepared = tuple(self.of(a) if _is_annotation(a) else a for a in arguments)
+        if origin in _LISTS:
+            return types.GenericAlias(list, prepared[:1])
+        if origin in _ITERATORS:
+            return typing.Annotated[types.GenericAlias(list, prepared[:1]), AfterValidator(iter)]
+        if all(new is old for new, old in zip(prepared, arguments, strict=True)):
+            return annotation
+        if isinstance(annotation, types.GenericAlias):
+            return types.GenericAlias(origin, prepared)
+        return annotation.copy_with(prepared) if hasattr(annotation, "copy_with") else origin[prepared]
+
+    def _record(self, record: Any) -> Any:
+        import typing_extensions
+
+        if type(record).__module__ != "typing" or hasattr(typing, "TypeAliasType"):  # Python 3.12 has the latter
+            return record
+        if record in self._records:
+            return self._records[record]
+        create: Any = typing_extensions.TypedDict
+        made = self._records[record] = create(record.__name__, {})
+        made.__doc__, made.__module__, made.__qualname__ = record.__doc__, record.__module__, record.__qualname__
+        made.__required_keys__, made.__optional_keys__ = record.__required_keys__, record.__optional_keys__
+        for key, kind in typing_extensions.get_type_hints(record, include_extras=True).items():
+            made.__annotations__[key] = self.of(without_presence(kind))
+        return made
+
+
+def without_presence(annotation: Any) -> Any:
+    """The type of a TypedDict's key, without `Required`, `NotRequired` and `ReadOnly`."""
+    import typing_extensions
+
+    marks: tuple[Any, ...] = (typing.Required, typing.NotRequired, getattr(typing_extensions, "ReadOnly", None))
+    while typing.get_origin(annotation) in marks:
+        (annotation,) = typing.get_args(annotation)
     return annotation
-
-
-def _generic(annotation: Any, origin: Any) -> Any:
-    from pydantic import AfterValidator
-
-    arguments = typing.get_args(annotation)
-    if origin in _OPAQUE:
-        return annotation
-    if origin in _LISTS:
-        return list[prepare(arguments[0])]  # type: ignore[misc]
-    if origin is collections.abc.Iterator:
-        return typing.Annotated[list[prepare(arguments[0])], AfterValidator(iter)]  # type: ignore[misc]
-    prepared = tuple(prepare(a) if _is_annotation(a) else a for a in arguments)
-    if all(new is old for new, old in zip(prepared, arguments, strict=True)):
-        return annotation
-    if isinstance(annotation, types.GenericAlias):
-        return types.GenericAlias(origin, prepared)
-    return annotation.copy_with(prepared) if hasattr(annotation, "copy_with") else origin[prepared]
 
 
 def _is_annotation(argument: Any) -> bool:
@@ -116,26 +167,18 @@ def _is_annotation(argument: Any) -> bool:
 
 
 def _literal(annotation: Any) -> Any:
+    from pydantic import BeforeValidator
+
+    members: dict[Any, Any] = {}
     for value in typing.get_args(annotation):
-        if not (value is None or isinstance(value, (str, int, enum.Enum))):
+        if isinstance(value, enum.Enum):
+            members[value.value] = value
+        elif not (value is None or isinstance(value, (str, int))):
             raise Unfit(f"JSON has no form for the value {value!r}", "Use strings, numbers, booleans or None")
-    return annotation
+    if not members:
+        return annotation
 
+    def member(value: Any) -> Any:  # pydantic compares with the members themselves
+        return members.get(value, value) if isinstance(value, (str, int, float)) else value
 
-def _typed_dict(record: Any) -> Any:
-    import typing_extensions
-
-    if type(record).__module__ != "typing" or hasattr(typing, "TypeAliasType"):  # Python 3.12 has the latter
-        return record
-    marks: tuple[Any, ...] = (typing.Required, typing.NotRequired)
-    fields: dict[str, Any] = {}
-    for key, kind in typing_extensions.get_type_hints(record, include_extras=True).items():
-        mark: Any = typing_extensions.Required if key in record.__required_keys__ else typing_extensions.NotRequired
-        while typing.get_origin(kind) in marks:
-            (kind,) = typing.get_args(kind)
-        fields[key] = mark[prepare(kind)]
-    create: Any = typing_extensions.TypedDict
-    made = create(record.__name__, fields)
-    made.__doc__ = record.__doc__
-    made.__module__, made.__qualname__ = record.__module__, record.__qualname__
-    return made
+    return typing.Annotated[annotation, BeforeValidator(member)]

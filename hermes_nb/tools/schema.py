@@ -6,6 +6,7 @@ names a model class can't have, definitions written where they are used.
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import ToolDefinitionError
 from hermes_nb.tools import core, tidy
 from hermes_nb.tools.annotation import ABSENT, EMPTY, Parameter, Signature, text_of
-from hermes_nb.tools.prepare import Unfit, described, prepare
+from hermes_nb.tools.prepare import Unfit, described, prepare, takes_none
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -58,21 +59,19 @@ def compile_signature(name: str, signature: Signature, texts: Mapping[str, str])
     fields = _field_names([p.name for p in signature.parameters])
     definitions = {p.name: _definition(name, p, fields[p.name], texts.get(p.name, "")) for p in signature.parameters}
     model = _model(name, signature, fields, definitions)
-    found = core.rewrite(model.__pydantic_core_schema__)
-    properties = tidy.arguments_schema(core.json_schema(model.__pydantic_core_schema__))
+    tree = core.rewrite(model.__pydantic_core_schema__)
+    properties = tidy.arguments_schema(tree.json_schema())
     for parameter in signature.parameters:
         label = _label(model, fields[parameter.name])
         described_property = properties["properties"][label]
         _add_default(described_property, parameter, model.model_fields[fields[parameter.name]])
     try:
-        validator = core.validator(found.schema)
+        validator = tree.validator()
     except Exception as exc:
         raise ToolDefinitionError(
             f"Tool {name!r}: pydantic can't build a validator for its parameters: {exc}."
         ) from exc
-    variables = {
-        p.name: found.variables[fields[p.name]] for p in signature.parameters if fields[p.name] in found.variables
-    }
+    variables = {n: tree.variables[f] for n, f in fields.items() if f in tree.variables}
     return Compiled(model, signature.parameters, properties, fields, variables, validator)
 
 
@@ -98,40 +97,32 @@ def _definition(tool: str, parameter: Parameter, field: str, text: str) -> tuple
     from pydantic import Field
     from pydantic.fields import FieldInfo
 
+    default: Any = parameter.default
     try:
         annotation, own_text = described(prepare(parameter.annotation))
     except Unfit as exc:
         raise _unfit(tool, parameter, exc.reason, exc.cure) from exc
-    default: Any = parameter.default
+    except TypeError as exc:
+        raise _unfit(tool, parameter, str(exc).rstrip("."), _CURE) from exc
+    if default is None and not takes_none(annotation):  # `region: str = None`: models send null for it
+        annotation = typing.Optional[annotation]  # noqa: UP045 - an object, not an annotation
     if isinstance(default, FieldInfo):
         own_text = default.description or own_text
-    options: dict[str, Any] = {}
-    if (own_text or text) and not _has_description(annotation, default):
-        options["description"] = own_text or text
+    options: dict[str, Any] = {"description": own_text or text or None}
     if field != parameter.name:
         options["alias"] = parameter.name
-    if options:
-        import typing
-
-        annotation = typing.Annotated[annotation, Field(**options)]
+    annotation = typing.Annotated[annotation, Field(**options)]
     if default is EMPTY:
         return annotation, ...
-    if isinstance(default, FieldInfo):
-        return annotation, default
-    if default is None or isinstance(default, (bool, int, str)):
+    if isinstance(default, FieldInfo) or default is None or isinstance(default, (bool, int, str)):
         return annotation, default
     return annotation, Field(default_factory=lambda: None if default is ABSENT else default)
 
 
-def _has_description(annotation: Any, default: Any) -> bool:
-    import typing
-
-    from pydantic.fields import FieldInfo
-
-    metadata = [default]
-    if typing.get_origin(annotation) is typing.Annotated:
-        metadata += typing.get_args(annotation)[1:]
-    return any(isinstance(m, FieldInfo) and m.description for m in metadata)
+_CURE = (
+    "Use types JSON can carry, a dataclass or a pydantic model of such; anything else can be a parameter of its own, which"
+    " then takes the name of a notebook variable"
+)
 
 
 def _model(
@@ -144,9 +135,7 @@ def _model(
             try:
                 _create(signature, {fields[parameter.name]: definitions[parameter.name]})
             except Exception as own:
-                raise _unfit(
-                    tool, parameter, _reason(own), "Use types JSON can carry, a dataclass or a pydantic model"
-                ) from own
+                raise _unfit(tool, parameter, _reason(own), _CURE) from own
         raise ToolDefinitionError(
             f"Tool {tool!r}: no schema describes its parameters together: {_reason(exc)}."
         ) from exc
@@ -171,7 +160,7 @@ def _create(signature: Signature, definitions: Mapping[str, tuple[Any, Any]]) ->
         model: type[BaseModel] = create_model("Arguments", __config__=config, **definitions)  # type: ignore[call-overload]
         if not model.__pydantic_complete__:
             model.model_rebuild(raise_errors=True, _types_namespace=dict(signature.scope))
-    core.json_schema(model.__pydantic_core_schema__)
+    core.rewrite(model.__pydantic_core_schema__).json_schema()
     return model
 
 
@@ -196,8 +185,7 @@ def _add_default(schema: dict[str, Any], parameter: Parameter, info: FieldInfo) 
         schema["default"] = core.to_json(default)
     except ValueError:
         words = core.in_words(default)
-        text = schema.get("description", "")
-        schema["description"] = f"{text} {words}".strip()
+        schema["description"] = tidy.sentences(schema.get("description"), words)
 
 
 def _unfit(tool: str, parameter: Parameter, reason: str, cure: str) -> ToolDefinitionError:

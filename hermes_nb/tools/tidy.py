@@ -28,6 +28,16 @@ _ONES = (
     "then",
     "else",
 )
+_FIRST = (
+    "type",
+    "description",
+    "enum",
+    "const",
+    "format",
+    "properties",
+    "required",
+    "items",
+)  # read best in this order
 _BOUNDS = {
     "minimum": "At least",
     "maximum": "At most",
@@ -124,21 +134,30 @@ def _plain(node: dict[str, Any]) -> dict[str, Any]:
     """One schema without titles and without what JSON can't hold."""
     node.pop("title", None)
     node.pop("discriminator", None)  # OpenAPI's; the constants in the branches say the same
-    sentences = [str(node[key]) for key in ("description", NOTE) if node.get(key)]
-    node.pop(NOTE, None)
+    notes = [node.pop(NOTE, None)]
     for key, words in _BOUNDS.items():
         if key in node:
             bound = _number(node[key])
             if bound is None:
-                sentences += [] if isinstance(node[key], float) else [f"{words} {node[key]}."]
+                notes += [] if isinstance(node[key], float) else [f"{words} {node[key]}."]
                 del node[key]
             else:
                 node[key] = bound
-    if sentences:
-        node["description"] = " ".join(sentences)
+    if any(notes):
+        node["description"] = sentences(node.get("description"), *notes)
     if "examples" in node and not _is_json(node["examples"]):
         del node["examples"]
-    return node
+    described_above = node.get("description")
+    for branch in node.get("anyOf", ()):
+        if described_above and branch.get("description") == described_above:
+            del branch["description"]
+    return {**{key: node[key] for key in _FIRST if key in node}, **node}
+
+
+def sentences(*texts: str | None) -> str:
+    """The texts as sentences in a row."""
+    ended = [text if text[-1] in ".!?:;" else f"{text}." for text in texts[:-1] if text]
+    return " ".join([*ended, *(text for text in texts[-1:] if text)])
 
 
 def _number(bound: Any) -> int | float | None:

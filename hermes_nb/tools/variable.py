@@ -51,11 +51,13 @@ def type_name(wanted: Any) -> str:
 
 def note(wanted: Any) -> str:
     """The sentence of the schema that says how to give the argument."""
-    return f"Give the name of a notebook variable: {_article(type_name(wanted))}."
+    return f"Give the name of a notebook variable: {article(wanted)}."
 
 
 def is_fit(value: Any, wanted: Any) -> bool:
     """Whether a value is of the wanted type (`Callable` wants anything that can be called)."""
+    if isinstance(wanted, tuple):
+        return any(is_fit(value, one) for one in wanted)
     if wanted is Callable:
         return callable(value)
     try:
@@ -76,14 +78,14 @@ def lookup(name: Any, wanted: Any, namespace: Mapping[str, Any] | None) -> Any:
         LookupError: It does not exist or is of another type; the message lists the variables that fit.
     """
     if not isinstance(name, str):
-        raise LookupError(f"give the name of a variable holding {_article(type_name(wanted))}, as a string")
+        raise LookupError(f"give the name of a variable holding {article(wanted)}, as a string")
     if namespace is None:
         raise LookupError("there is no notebook here whose variables could be used")
     if name in namespace:
         value = namespace[name]
         if is_fit(value, wanted):
             return value
-        problem = f"the variable {name!r} holds {_article(type_name(type(value)))}, not {_article(type_name(wanted))}"
+        problem = f"the variable {name!r} holds {article(type(value))}, not {article(wanted)}"
     else:
         problem = f"there is no variable {name!r}"
     return _refuse(problem, name, wanted, namespace)
@@ -92,12 +94,14 @@ def lookup(name: Any, wanted: Any, namespace: Mapping[str, Any] | None) -> Any:
 def _refuse(problem: str, name: str, wanted: Any, namespace: Mapping[str, Any]) -> Any:
     fits = fitting(namespace, wanted)
     if not fits:
-        raise LookupError(f"{problem}, and no variable holds {_article(type_name(wanted))}")
+        raise LookupError(f"{problem}, and no variable holds {article(wanted)}")
     near = difflib.get_close_matches(name, fits, n=MOST_NAMES, cutoff=0.6)
     listed = [*near, *(n for n in fits if n not in near)]
     more = f" and {len(listed) - MOST_NAMES} more" if len(listed) > MOST_NAMES else ""
     raise LookupError(f"{problem}; variables that fit: {', '.join(listed[:MOST_NAMES])}{more}")
 
 
-def _article(name: str) -> str:
+def article(wanted: Any) -> str:
+    """The type's name with its article: `a pandas.DataFrame`, `an int`."""
+    name = type_name(wanted)
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
