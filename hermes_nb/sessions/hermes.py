@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError
+from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError, StoreError
 from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import EventNumberer
 from hermes_nb.runtimes._base import Runtime
@@ -127,7 +127,8 @@ class Hermes:
         await asyncio.gather(*(t.ended() for t in running))
         await asyncio.gather(*(i.worker.close() for i in self.instances.values()))
         if self._store is not None:
-            await (await self._store).close()
+            with contextlib.suppress(StoreError):  # never opened: nothing to close
+                await (await self._store).close()
 
     # -- instances and agents ------------------------------------------------------------------------------------
     async def create_instance(
@@ -193,20 +194,27 @@ class Hermes:
         return agents[name]
 
     # -- sessions ------------------------------------------------------------------------------------------------
+    def open_store_soon(self) -> asyncio.Task[Store]:
+        """The task that opens the store, started at the first use; on the IO loop."""
+        if self._store is None or (self._store.done() and self._store.exception() is not None):
+            self._store = self.io.task(self._open_store())
+        return self._store
+
     async def opened_store(self) -> Store:
         """The store, opened at the first use; on the IO loop.
 
         Raises:
             StoreError: It can't be opened.
         """
-        if self._store is None or (self._store.done() and self._store.exception() is not None):
-            self._store = self.io.task(self._open_store())
-        return await asyncio.shield(self._store)
+        return await asyncio.shield(self.open_store_soon())
 
     async def _open_store(self) -> Store:
         from hermes_nb.store.sqlite import Store
 
-        return await Store.open(self._state.store)
+        store = await Store.open(self._state.store)
+        for text in store.warnings:
+            self.warn("store", text)
+        return store
 
     async def new_session(self, agent: str, title: str) -> Session:
         """A new conversation; on the IO loop. It is stored with its first turn."""

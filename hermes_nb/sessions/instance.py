@@ -144,7 +144,6 @@ class Instance:
 
         async def again() -> None:
             self.worker.kill()
-            await self.worker.ended()
             await self.worker.ensure()
 
         await self.hermes.io.awaited(again())

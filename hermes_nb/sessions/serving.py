@@ -64,7 +64,9 @@ class ToolServing:
         if kept <= 0:
             return
         self._n_output_chars[span_id] = self._n_output_chars.get(span_id, 0) + len(text)
-        data: dict[str, Any] = {"tool_call_id": self._turn.tool_call_id(span_id), "name": name, "stream": stream, "text": text[:kept]}
+        data: dict[str, Any] = {
+            "tool_call_id": self._turn.tool_call_id(span_id), "name": name, "stream": stream, "text": text[:kept],
+        }  # fmt: skip
         if mime_types:
             data["mime_types"] = list(mime_types)
         self._turn.emit("tool.output", data, span_id=span_id)

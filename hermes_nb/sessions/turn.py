@@ -65,6 +65,8 @@ class Turn:
         self._store_timer: asyncio.TimerHandle | None = None
         self._give_up_timer: asyncio.TimerHandle | None = None
         self._is_sent = False
+        self._n_sends = 0
+        self._is_unheard = False
         self._stop_reason: str | None = None
         self._raw: dict[str, Any] = {}
         self._result: RunResult | None = None
@@ -196,9 +198,14 @@ class Turn:
     async def _run(self) -> None:
         try:
             async with self._session.lock:
-                await self._send()
                 assert self._ended is not None
+                await self._send()
                 await self._ended.wait()
+                if self._is_unheard:  # the worker died before it took the turn: nothing was asked, so ask a new one
+                    self._is_unheard = False
+                    self._ended.clear()
+                    await self._send()
+                    await self._ended.wait()
                 self._session.add(self._events)
         except asyncio.CancelledError:
             self._end_here("turn.stopped", status=self._stop_status, reason=self._stop_reason or "closed", text="")
@@ -209,10 +216,10 @@ class Turn:
         await self._finish()
 
     async def _send(self) -> None:
-        store = self._hermes.opened_store()
+        self._hermes.open_store_soon()  # while the worker comes up
         bound = await self._worker.bound(self._agent.agent_id)
         self._number_and_notices(bound)
-        await self._session.keep(await store, title=self.prompt)
+        await self._session.keep(await self._hermes.opened_store(), title=self.prompt)
         if self._timeout_s is not None:
             self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
         self._worker.start(
@@ -230,6 +237,7 @@ class Turn:
             labels={"replaces": self._replaces} if self._replaces else {},
         )
         self._is_sent = True
+        self._n_sends += 1
 
     def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
         self.number = self._session.n_turns + 1
@@ -321,7 +329,11 @@ class Turn:
 
     def on_worker_end(self, error: WorkerError) -> None:
         """The worker is gone: what was shown is kept, the turn has failed (or is stopped, when it was stopping)."""
-        if self._stop_reason is not None:
+        is_taken = any(e.producer != self._hermes.numberer.producer for e in self._events)
+        if self._stop_reason is None and not is_taken and self._n_sends == 1:
+            self._is_unheard = True
+            self._end()
+        elif self._stop_reason is not None:
             self._end_here(
                 "turn.stopped", status=self._stop_status, reason=self._stop_reason, text=self._partial_text()
             )

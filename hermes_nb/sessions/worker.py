@@ -60,6 +60,8 @@ class Worker:
         self._steers: dict[str, asyncio.Future[bool]] = {}
         self._is_ready = False
         self._is_condemned = False
+        self._is_dying = False
+        self._gone = asyncio.Event()
         self._is_closing = False
         self._fatal = ""
         self._n_starts = 0
@@ -83,7 +85,10 @@ class Worker:
             WorkerStartError: It could not be started.
         """
         async with self._starting:
+            if self._is_dying:
+                await self._gone.wait()
             if self._connection is None:
+                self._gone.clear()
                 self._is_ready, self._fatal = False, ""
                 self._n_starts += 1
                 place = Place(
@@ -99,7 +104,9 @@ class Worker:
             return self._connection
 
     def _on_end(self, reason: str) -> None:
-        was_ready, self._connection, self._is_ready, self._is_condemned = self._is_ready, None, False, False
+        was_ready, self._connection, self._is_ready = self._is_ready, None, False
+        self._is_condemned = self._is_dying = False
+        self._gone.set()
         turns, self._turns = list(self._turns.values()), {}
         error = self._end_error(reason, was_ready)
         waiting: list[asyncio.Future[Any]] = [*self._bound.values(), *self._steers.values()]
@@ -122,12 +129,8 @@ class Worker:
     def kill(self) -> None:
         """End the worker at once."""
         if self._connection is not None:
+            self._is_dying = True
             self._connection.kill()
-
-    async def ended(self) -> None:
-        """Return when no worker is running."""
-        while self._connection is not None:
-            await asyncio.sleep(0.01)
 
     async def close(self) -> None:
         """End the worker and everything it started."""
@@ -144,7 +147,7 @@ class Worker:
         if self._turns:
             self._is_condemned = True
         else:
-            self._connection.kill()
+            self.kill()
 
     # -- binding -------------------------------------------------------------------------------------------------
     def bind(self, agent_id: str, profile: dict[str, Any]) -> None:
@@ -211,8 +214,8 @@ class Worker:
     def forget(self, turn_id: str) -> None:
         """A turn needs nothing more."""
         self._turns.pop(turn_id, None)
-        if self._is_condemned and not self._turns and self._connection is not None:
-            self._connection.kill()
+        if self._is_condemned and not self._turns:
+            self.kill()
 
     # -- messages ------------------------------------------------------------------------------------------------
     def _on_message(self, message: dict[str, Any]) -> None:

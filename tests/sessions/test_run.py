@@ -165,7 +165,7 @@ async def test_chat_gives_the_text_and_raises_for_a_failure(make: Make) -> None:
 
 async def test_two_sessions_of_one_agent_overlap(make: Make) -> None:
     hang = Hang(then="slow answer")
-    bound, model = make(lambda request: hang if "slow" in str(request.body["messages"][-1]) else Say("quick answer"))
+    bound, _ = make(lambda request: hang if "slow" in str(request.body["messages"][-1]) else Say("quick answer"))
     one, two = await bound.new_session(), await bound.new_session()
     slow = await bound.start("slow", session_id=one)
     await asyncio.to_thread(hang.wait_reached)
