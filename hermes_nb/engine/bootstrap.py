@@ -23,9 +23,11 @@ _DEFAULTS: dict[str, Any] = {
     "model": {"context_length": 200_000, "ollama_num_ctx": 0},
     "agent": {"environment_probe": False, "api_max_retries": 3},
     "tools": {"tool_search": {"enabled": "off"}},
-    "memory": {"memory_enabled": False, "user_profile_enabled": False},
+    "memory": {"nudge_interval": 0},  # these two start model calls of their own after a turn
+    "skills": {"creation_nudge_interval": 0},
     "display": {"turn_completion_explainer": False},
     "sessions": {"write_json_snapshots": False},
+    "security": {"tirith_enabled": False},  # downloads a program at the first command
 }
 # ... and this over the agent's: what is never left to a model (Hermes's own default asks another model to approve).
 _FORCED: dict[str, Any] = {
@@ -67,7 +69,6 @@ class Bootstrap:
             "HERMES_HOME": str(self.home),
             "TMPDIR": str(temporary),
             "HERMES_SKIP_SSL_GUARD": "1",  # parses the CA bundle once more per agent, 19 ms
-            "PYTHONDONTWRITEBYTECODE": os.environ.get("PYTHONDONTWRITEBYTECODE", ""),
             "DO_NOT_TRACK": "1",
         }
         tempfile.tempdir = str(temporary)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import importlib
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hermes_nb.engine import quirk
 from hermes_nb.engine.agent import BindError, BoundAgent, Endpoint, resolve
 from hermes_nb.engine.bootstrap import Bootstrap, secrets_in
+from hermes_nb.engine.endpoint import Endpoint as ChatEndpoint
 from hermes_nb.engine.journal import JournalError
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Model
-from hermes_nb.engine.recorder import DeltaPump
+from hermes_nb.engine.reach import Reach
+from hermes_nb.engine.recorder import DeltaPump, new_id
 from hermes_nb.engine.turn import Turn
 
 
@@ -41,10 +43,12 @@ class Driver:
         self._bootstrap = bootstrap
         self._outbox = outbox
         self._pump = DeltaPump()
+        self._reach = Reach()
         self._lock = threading.Lock()
         self._bind_lock = threading.Lock()
         self._bindings: dict[str, _Binding] = {}
         self._turns: dict[str, Turn] = {}
+        self._delegated: dict[str, Turn] = {}
         self._offline: Any = None
         self._is_hooked = False
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
@@ -131,7 +135,7 @@ class Driver:
 
     def _start(self, message: Mapping[str, Any]) -> None:
         try:
-            turn = Turn(message, self._outbox, self._pump)
+            turn = Turn(message, self._outbox, self._pump, self._reach)
         except JournalError as exc:
             self._outbox.send(
                 "turn.done", turn_id=message.get("turn_id"), status="failed", text="", usage=None, cost_usd=None,
@@ -144,7 +148,6 @@ class Driver:
         self._thread(f"turn-{turn.turn_id[:8]}", lambda: self._run(turn, binding))
 
     def _run(self, turn: Turn, binding: _Binding | None) -> None:
-        _running.turn = turn
         try:
             if binding is None:
                 turn.run(None, None, BindError(f"No agent {turn.agent_id!r} is bound in this worker.", kind="WorkerError"))
@@ -155,6 +158,7 @@ class Driver:
         finally:
             with self._lock:
                 self._turns.pop(turn.turn_id, None)
+                self._delegated = {s: t for s, t in self._delegated.items() if t is not turn}
 
     # -- Hermes's side ---------------------------------------------------------------------------------------------
 
@@ -165,11 +169,37 @@ class Driver:
         self._is_hooked = True
         hermes.plugins.register_middleware("llm_execution", self._llm)
         hermes.plugins.register_middleware("tool_execution", self._tool)
-        quirk.RetryListener(self._on_wait).install()
+        hermes.plugins.register_hook("pre_tool_call", self._before_tool)
+        hermes.plugins.register_hook("subagent_start", self._on_delegated)
+        hermes.plugins.register_hook("subagent_stop", self._on_returned)
 
     def _turn_of(self, context: Mapping[str, Any]) -> Turn | None:
         with self._lock:
-            return self._turns.get(str(context.get("task_id")))
+            return self._turns.get(str(context.get("task_id"))) or self._delegated.get(str(context.get("session_id")))
+
+    def _before_tool(self, tool_name: str = "", args: Any = None, **context: Any) -> dict[str, str] | None:
+        """A whole script is asked about, as a dangerous command is; Hermes (0.19) asks only in a gateway."""
+        if tool_name != "execute_code" or self._turn_of(context) is None:
+            return None
+        code = str(args.get("code") or "") if isinstance(args, Mapping) else ""
+        return {"action": "approve", "message": code, "rule_key": tool_name}
+
+    def _on_delegated(self, **context: Any) -> None:
+        parent, child = str(context.get("parent_session_id")), str(context.get("child_session_id"))
+        turn_id = str(context.get("parent_turn_id"))
+        with self._lock:
+            turn = self._delegated.get(parent) or next((t for t in self._turns.values() if t.turn_id in turn_id), None)
+            if turn is None:
+                return
+            self._delegated[child] = turn
+        turn.on_delegated(child, parent, str(context.get("child_role") or "agent"), str(context.get("child_goal") or ""))
+
+    def _on_returned(self, **context: Any) -> None:
+        child = str(context.get("child_session_id"))
+        with self._lock:
+            turn = self._delegated.pop(child, None)
+        if turn is not None:
+            turn.on_returned(child, str(context.get("child_summary") or ""), str(context.get("child_status") or ""))
 
     def _llm(self, request: Any, next_call: Callable[..., Any], **context: Any) -> Any:
         turn = self._turn_of(context)
@@ -179,16 +209,45 @@ class Driver:
         turn = self._turn_of(context)
         return next_call(args) if turn is None else turn.call_tool(tool_name, args, next_call, context)
 
-    def _on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
-        turn = _running.turn
-        if turn is not None:
-            turn.on_wait(wait_s, n_retry, n_retries_max)
-
     # -- warming ---------------------------------------------------------------------------------------------------
 
     def _warm(self, message: Mapping[str, Any]) -> None:
         agent_id = str(message.get("agent_id"))
-        self._outbox.send("warmed", agent_id=agent_id, duration_ms=0.0, is_ok=False)
+        with self._lock:
+            binding = self._bindings.get(agent_id)
+        self._thread("warm", lambda: self._warm_up(agent_id, binding))
+
+    def _warm_up(self, agent_id: str, binding: _Binding | None) -> None:
+        """One turn against an endpoint of our own, by the same code, recorded nowhere; not while a turn runs."""
+        started = time.monotonic()
+        is_ok = False
+        if binding is not None and binding.is_decided.wait() and binding.agent is not None and not self._turns:
+            endpoint = ChatEndpoint(lambda request: ["Ready."], model="warm-up", name="hermes-nb-warm-up")
+            try:
+                base_url = endpoint.start()
+                hermes = self._bootstrap.hermes()
+                agent = BoundAgent({}, hermes, Model("warm-up", "custom", base_url), Endpoint("custom", base_url, "-"))
+                is_ok = self._run_unseen(agent, hermes)
+                agent.close()
+            finally:
+                endpoint.close()
+        self._outbox.send(
+            "warmed", agent_id=agent_id, duration_ms=round((time.monotonic() - started) * 1000, 3), is_ok=is_ok
+        )
+
+    def _run_unseen(self, agent: BoundAgent, hermes: Any) -> bool:
+        ends: list[Mapping[str, Any]] = []
+        outbox = Outbox("", None, lambda kind, **keys: ends.append(keys), self._outbox.masker)
+        start = {"turn_id": f"warm-{new_id()}", "session_id": "warm-up", "agent_id": "", "prompt": "Ready?"}
+        turn = Turn(start, outbox, self._pump, self._reach)
+        with self._lock:
+            self._turns[turn.turn_id] = turn
+        try:
+            turn.run(agent, hermes, None)
+        finally:
+            with self._lock:
+                self._turns.pop(turn.turn_id, None)
+        return bool(ends and ends[-1].get("status") == "completed")
 
     def _thread(self, name: str, target: Callable[[], None]) -> None:
         threading.Thread(target=target, name=f"hermes-nb-{name}", daemon=True).start()
@@ -206,10 +265,3 @@ class Driver:
 def _offline_endpoint() -> Any:
     """The embedded model's endpoint; imported when needed, it carries a thesaurus."""
     return importlib.import_module("hermes_nb.engine.offline").OfflineEndpoint()
-
-
-class _Running(threading.local):
-    turn: Turn | None = None
-
-
-_running = _Running()

@@ -89,7 +89,9 @@ class Journal:
         except (sqlite3.Error, OSError) as exc:
             raise self._error(exc) from exc
 
-    def commit(self, events: Sequence[Event] = (), *, kept: Response | ToolResult | None = None) -> None:
+    def commit(
+        self, events: Sequence[Event] = (), *, kept: Response | ToolResult | None = None, at_unix_s: float = 0.0
+    ) -> None:
         """Write in one transaction: `kept` (then durable against a power cut) and the events, in their order.
 
         Raises:
@@ -103,7 +105,7 @@ class Journal:
                 self._db.execute("BEGIN IMMEDIATE")
                 try:
                     if kept is not None:
-                        self._keep(kept, events)
+                        self._keep(kept, events[0].at_unix_s if events else at_unix_s)
                     self._db.executemany(
                         "INSERT INTO events (producer, attempt, seq, session_id, turn_id, kind, at_unix_s, body)"
                         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -119,8 +121,7 @@ class Journal:
             except (sqlite3.Error, OSError) as exc:
                 raise self._error(exc) from exc
 
-    def _keep(self, kept: Response | ToolResult, events: Sequence[Event]) -> None:
-        at = events[0].at_unix_s if events else 0.0
+    def _keep(self, kept: Response | ToolResult, at: float) -> None:
         body = json.dumps(kept.body, ensure_ascii=True, separators=(",", ":"))
         if isinstance(kept, Response):
             self._db.execute(

@@ -42,7 +42,7 @@ class Outbox:
         parent_id: str | None,
         attempt: int,
         data: Mapping[str, Any],
-        kept: Response | ToolResult | None = None,
+        kept: ToolResult | None = None,
         unrecorded: bool = False,
     ) -> Event:
         """Make one event, commit it (with `kept` in the same transaction), send it.
@@ -68,6 +68,15 @@ class Outbox:
                         raise
                 self._send("event", event=event.to_dict())
         return event
+
+    def keep(self, response: Response) -> None:
+        """Commit a response before anybody uses it.
+
+        Raises:
+            JournalError: It was not committed.
+        """
+        if self.journal is not None:
+            self.journal.commit(kept=replace(response, body=self.masker.data(response.body)), at_unix_s=time.time())
 
     def send(self, kind: str, /, **keys: Any) -> None:
         """One message that is no event, masked."""

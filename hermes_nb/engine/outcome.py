@@ -142,6 +142,15 @@ def _explain(error: BaseException | str, text: str, model: Model) -> tuple[str, 
     return name if name and name not in _FOREIGN else "ModelError", "", text, ""
 
 
+def is_refused(error: BaseException | None) -> bool:
+    """Whether no connection came about (and not: one broke)."""
+    while error is not None:
+        if type(error).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 _UNREACHABLE = frozenset({"APIConnectionError", "ConnectError", "ConnectTimeout", "APITimeoutError", "Unreachable"})
 _MALFORMED = frozenset({"JSONDecodeError", "EmptyStreamError", "APIResponseValidationError"})
 _FOREIGN = frozenset({"APIError", "APIStatusError", "BadRequestError", "RuntimeError"})

@@ -26,11 +26,10 @@ class Questions:
     def approve(self, command: str, description: str, **options: Any) -> str:
         """Hermes's approval callback: `once`, `session` or `deny`."""
         del options  # allow_permanent: nothing is ever allowed for good from a notebook
-        answer = self._ask(
-            "approval",
-            {"question": description, "name": "terminal", "arguments": command, "choices": list(CHOICES)},
-            default="deny",
-        )
+        data = {"question": description, "name": "terminal", "arguments": command, "choices": list(CHOICES)}
+        if command.startswith("<execute_code>"):
+            data |= {"question": "Run this Python code on your machine?", "name": "execute_code", "arguments": description}
+        answer = self._ask("approval", data, default="deny")
         return _YES.get(str(answer).strip().lower(), "deny")
 
     def clarify(self, question: str, choices: Sequence[str] | None = None) -> str:

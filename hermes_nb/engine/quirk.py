@@ -6,13 +6,17 @@ All of hermes-agent 0.19.0. A test of `tests/engine/test_quirk.py` fails when a 
   nothing is installed.
 - `agent.ssl_verify.resolve_httpx_verify` answers True, which makes httpx parse the CA bundle thrice per request (56 ms):
   one shared SSLContext.
+- `run_agent._openrouter_prewarm_done`: the first agent on OpenRouter fetches its list of models unasked: marked as done.
+- `agent.model_metadata.fetch_endpoint_model_metadata` sends 6 GETs to the endpoint after the first reply, for prices: its
+  cache is filled for endpoints on loopback, which have none.
 - `AIAgent._dump_api_request_debug` writes whole requests, with pieces of the key, to `sessions/` after an error: not
   written.
 - `AIAgent._subdirectory_hints` appends AGENTS.md files found near path-like arguments to tool results: off, as context
   files are.
 - `AIAgent._handle_max_iterations` and `AIAgent._compress_context` call the model where no middleware sees it: wrapped,
-  so that the log says so (`turn.py`).
-- "Retrying API call in %ss" in its log is the only word about a wait before it is over: read by a logging filter.
+  so that the log says so.
+- A wait before a retry is only said to `AIAgent._buffer_status` and `_buffer_vprint`, which keep it until the turn failed:
+  heard there.
 - `hermes_cli.middleware` goes on after an Exception of a middleware, unrecorded: ours raise BaseExceptions.
 """
 
@@ -25,17 +29,18 @@ import re
 import ssl
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from hermes_nb.model.mask import Masker
 
 UPSTREAM = "0.19"
 # Tools that the agent loop answers itself, whatever the registry says (`agent/tool_executor.py`).
 LOOP_TOOLS = frozenset({"todo", "memory", "session_search", "clarify", "delegate_task", "read_terminal"})
-_RETRY = re.compile(r"Retrying API call in ([\d.]+)s \(attempt (\d+)/(\d+)\)")
+_WAIT = re.compile(r"(?:Retrying in|Waiting) ([\d.]+)s(?: \(attempt (\d+)/(\d+)\))?")
 
 
 def load(masker: Masker) -> SimpleNamespace:
@@ -51,7 +56,9 @@ def load(masker: Masker) -> SimpleNamespace:
     for name in ("agent.agent_init", "agent.conversation_loop"):
         upstream(name)._install_safe_stdio = _nothing
     _share_ssl_context(upstream("agent.ssl_verify"))
-    approval, pricing, toolsets = upstream("tools.approval"), upstream("agent.usage_pricing"), upstream("toolsets")
+    run_agent._openrouter_prewarm_done.set()
+    run_agent.AIAgent._dump_api_request_debug = _nothing
+    pricing, toolsets = upstream("agent.usage_pricing"), upstream("toolsets")
     return SimpleNamespace(
         AIAgent=run_agent.AIAgent,
         registry=upstream("tools.registry").registry,
@@ -60,9 +67,8 @@ def load(masker: Masker) -> SimpleNamespace:
         is_toolset=toolsets.validate_toolset,
         normalize_usage=pricing.normalize_usage,
         estimate_usage_cost=pricing.estimate_usage_cost,
-        set_approval_callback=upstream("tools.terminal_tool").set_approval_callback,
-        set_interactive=approval.set_hermes_interactive_context,
-        set_session_key=approval.set_current_session_key,
+        enter_turn=_enter_turn,
+        leave_turn=_leave_turn,
         providers=upstream("hermes_cli.auth").PROVIDER_REGISTRY,
         resolve_provider=upstream("hermes_cli.runtime_provider").resolve_runtime_provider,
         plugins=plugins.PluginContext(plugins.PluginManifest(name="hermes_nb"), plugins.get_plugin_manager()),
@@ -76,6 +82,20 @@ def upstream(name: str) -> Any:
 
 def _nothing(*_: Any, **__: Any) -> None:
     return None
+
+
+def _enter_turn(session_id: str, approve: Callable[..., str]) -> None:
+    """What Hermes keeps per thread: who approves, which session, and that nobody can be told anything later."""
+    approval, context = upstream("tools.approval"), upstream("gateway.session_context")
+    upstream("tools.terminal_tool").set_approval_callback(approve)
+    approval.set_hermes_interactive_context(True)
+    approval.set_current_session_key(f"hermes_nb:{session_id}")
+    context.set_current_session_id(session_id)
+    context.declare_stateless_channel()  # so that delegated work is done within the turn
+
+
+def _leave_turn() -> None:
+    upstream("tools.terminal_tool").set_approval_callback(None)
 
 
 def _share_ssl_context(ssl_verify: Any) -> None:
@@ -99,8 +119,12 @@ def _share_ssl_context(ssl_verify: Any) -> None:
 
 def tame(agent: Any) -> None:
     """What each new AIAgent needs."""
+    if urlsplit(agent.base_url or "").hostname in ("127.0.0.1", "localhost", "::1"):
+        metadata = upstream("agent.model_metadata")
+        base_url = metadata._normalize_base_url(agent.base_url)
+        metadata._endpoint_model_metadata_cache[base_url] = {}
+        metadata._endpoint_model_metadata_cache_time[base_url] = float("inf")
     agent.suppress_status_output = True
-    agent._dump_api_request_debug = _nothing
     agent._subdirectory_hints = SimpleNamespace(check_tool_call=_nothing)
     agent._print_fn = _nothing
 
@@ -125,25 +149,90 @@ def _mask_log_records(masker: Masker) -> None:
     logging.setLogRecordFactory(masked)
 
 
-class RetryListener(logging.Filter):
-    """Hears Hermes say how long it waits before it asks the model again.
+class Listener(Protocol):
+    """Who hears what Hermes says in passing; called on the turn's thread, `on_reconnect` also on Hermes's own."""
 
-    Args:
-        on_wait: Called on the turn's thread with (wait_s, n_retry, n_retries_max).
-    """
+    def on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
+        """Hermes waits before it asks the model again."""
 
-    def __init__(self, on_wait: Callable[[float, int, int], None]) -> None:
-        super().__init__()
-        self._on_wait = on_wait
+    def on_reconnect(self, reason: str, n_retry: int, n_retries_max: int) -> None:
+        """The stream broke; Hermes asks again at once. 0 where it does not count."""
 
-    def install(self) -> None:
-        """Listen from now on."""
-        logging.getLogger("agent.conversation_loop").addFilter(self)
+    abort_summary: Callable[[], None] | None
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Always True: nothing is dropped."""
-        if isinstance(record.msg, str) and record.msg.startswith("Retrying API call in"):
-            found = _RETRY.match(record.getMessage())
-            if found:
-                self._on_wait(float(found[1]), int(found[2]), int(found[3]))
-        return True
+    def call_model(self, request: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]) -> Any:
+        """The limit of model calls is reached; Hermes asks for a summary, on a client of its own."""
+
+    def on_unseen_summary(self) -> None:
+        """The same, by a way that can't be recorded."""
+
+    def on_compressed(self, n_before: int, n_after: int) -> None:
+        """The conversation was shortened."""
+
+
+def _reconnect(text: str) -> tuple[str, int, int]:
+    """(reason, n_retry, n_retries_max) of what Hermes says about a stream that broke or fell silent."""
+    broke = re.search(r"stream drop.*?\((\w+)\).*?retry (\d+)/(\d+)", text)
+    if broke:
+        return f"The stream broke ({broke[1]}).", int(broke[2]) - 1, int(broke[3]) - 1
+    silent = re.search(r"No response from provider for (\d+)s", text)
+    return (f"No answer for {silent[1]} s." if silent else " ".join(text.split())), 0, 0
+
+
+def listen(agent: Any, listener: Listener) -> Callable[[], None]:
+    """Tell `listener` of one agent's retries, summary and compression; returns what ends it."""
+    cls = type(agent)
+
+    def said(text: str) -> None:
+        found = _WAIT.search(text)
+        if found:
+            n_retry = int(found[2] or 1) - (found[0].startswith("Waiting"))
+            listener.on_wait(float(found[1]), max(n_retry, 1), int(found[3] or 0))
+        elif "reconnecting" in text.lower():
+            listener.on_reconnect(*_reconnect(text))
+
+    def buffer_status(text: str) -> None:
+        said(text)
+        cls._buffer_status(agent, text)
+
+    def buffer_vprint(text: str) -> None:
+        said(text)
+        cls._buffer_vprint(agent, text)
+
+    def summarise(*args: Any) -> Any:
+        if agent.api_mode != "chat_completions":
+            listener.on_unseen_summary()
+        try:
+            return cls._handle_max_iterations(agent, *args)
+        finally:
+            listener.abort_summary = None
+
+    def client_for(*, reason: str) -> Any:
+        client = cls._ensure_primary_openai_client(agent, reason=reason)
+        if not reason.startswith("iteration_limit_summary"):
+            return client
+        listener.abort_summary = lambda: agent._abort_request_openai_client(client, reason="stop")
+
+        def create(**request: Any) -> Any:
+            context = {"api_request_id": reason, "model": agent.model, "provider": agent.provider}
+            return listener.call_model(request, lambda r: client.chat.completions.create(**r), context)
+
+        return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+
+    def compress(messages: list[Any], *args: Any, **options: Any) -> Any:
+        n_before = len(messages)
+        result = cls._compress_context(agent, messages, *args, **options)
+        listener.on_compressed(n_before, len(result[0]))
+        return result
+
+    replaced = {
+        "_buffer_status": buffer_status, "_buffer_vprint": buffer_vprint, "_handle_max_iterations": summarise,
+        "_compress_context": compress, "_ensure_primary_openai_client": client_for,
+    }  # fmt: skip
+    vars(agent).update(replaced)
+
+    def end() -> None:
+        for name in replaced:
+            vars(agent).pop(name, None)
+
+    return end

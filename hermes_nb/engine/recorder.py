@@ -5,6 +5,8 @@ One `Recorder` per turn. Hermes calls it from the turn's thread (middleware, sta
 
 from __future__ import annotations
 
+import contextlib
+import re
 import threading
 import time
 import uuid
@@ -36,7 +38,8 @@ class ModelCall:
         self.started = time.monotonic()
         self.text: list[str] = []
         self.failure: BaseException | None = None
-        self.is_retry_shown = True
+        self.n_failures = 0
+        self.is_retry_shown = False
         self.is_open = True
 
 
@@ -49,12 +52,20 @@ class Recorder:
         session_id: Session.
         turn_id: Turn; also the span of the turn.
         attempt: 1, or more when the turn is resumed.
+        span_id: Span its calls belong to; None for the turn's own.
+        parent: The recorder that counts for this one too.
     """
 
-    def __init__(self, outbox: Outbox, deltas: Any, *, session_id: str, turn_id: str, attempt: int) -> None:
+    def __init__(
+        self, outbox: Outbox, deltas: DeltaPump, *, session_id: str, turn_id: str, attempt: int,
+        span_id: str | None = None, parent: Recorder | None = None,
+    ) -> None:  # fmt: skip
+        self.span_id = span_id or turn_id
+        self._parent = parent
         self.session_id, self.turn_id, self.attempt = session_id, turn_id, attempt
         self.started = time.monotonic()
         self.broken: JournalError | None = None
+        self._name = ""
         self.seen: list[tuple[str, Mapping[str, Any]]] = []
         self.last_failure: BaseException | None = None
         self.calls: list[ModelCall] = []
@@ -67,14 +78,14 @@ class Recorder:
         self._outbox = outbox
         self._deltas = deltas
         self._lock = threading.RLock()
-        self._waiting: dict[str, list[str]] = {}
+        self._waiting: list[tuple[str, list[str]]] = []
         self._masks = {kind: StreamMask(outbox.masker) for kind in ("model.delta", "reasoning.delta")}
         self._successes: Counter[str] = Counter()
 
     # -- events ---------------------------------------------------------------------------------------------------
 
     def emit(
-        self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None, kept: Response | ToolResult | None = None,
+        self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None, kept: ToolResult | None = None,
         unrecorded: bool = False,
     ) -> None:  # fmt: skip
         """One event of this turn; text that waits goes out before it.
@@ -90,13 +101,47 @@ class Recorder:
             self.seen.append((kind, data))
             try:
                 self._outbox.emit(
-                    kind, session_id=self.session_id, turn_id=self.turn_id, span_id=span_id or self.turn_id,
-                    parent_id=None if span_id is None else self.turn_id, attempt=self.attempt, data=data, kept=kept,
-                    unrecorded=unrecorded,
+                    kind, session_id=self.session_id, turn_id=self.turn_id, span_id=span_id or self.span_id,
+                    parent_id=self.span_id if span_id is not None else self._own_parent_id, attempt=self.attempt,
+                    data=data, kept=kept, unrecorded=unrecorded,
                 )  # fmt: skip
             except JournalError as exc:
                 self.broken = exc
                 raise
+
+    @property
+    def _own_parent_id(self) -> str | None:
+        return None if self._parent is None else self._parent.span_id
+
+    def child(self, span_id: str) -> Recorder:
+        """A recorder for an agent that works for this one; its calls count here too."""
+        return Recorder(
+            self._outbox, self._deltas, session_id=self.session_id, turn_id=self.turn_id, attempt=self.attempt,
+            span_id=span_id, parent=self,
+        )  # fmt: skip
+
+    def start_agent(self, name: str, task: str) -> None:
+        """An agent begins to work; this recorder is its own."""
+        self._name = name
+        self.emit("agent.started", {"name": name, "task": task})
+
+    def complete_agent(self, text: str, status: str) -> None:
+        """The agent is done."""
+        self.close_calls(is_stopped=status == "interrupted")
+        duration_ms = round((time.monotonic() - self.started) * 1000, 3)
+        self.emit("agent.completed", {"name": self._name, "text": text, "status": status, "duration_ms": duration_ms})
+
+    def count(self, *, usage: Mapping[str, int] | None = None, cost_usd: float | None = None, n_tool_calls: int = 0) -> None:
+        """One more model call (its usage, its cost where known), or tool calls; in the parents too."""
+        if n_tool_calls:
+            self.n_tool_calls += n_tool_calls
+        else:
+            self.n_model_calls += 1
+            self.usage.update(usage or {})
+            self.is_cost_whole = self.is_cost_whole and cost_usd is not None
+            self.cost_usd = self.cost_usd if cost_usd is None else (self.cost_usd or 0.0) + cost_usd
+        if self._parent is not None:
+            self._parent.count(usage=usage, cost_usd=cost_usd, n_tool_calls=n_tool_calls)
 
     def warning(self, code: str, message: str) -> None:
         """Something survivable went wrong, and is seen."""
@@ -124,7 +169,10 @@ class Recorder:
                 if not text:
                     return
                 said.append(text)
-            self._waiting.setdefault(kind, []).append(text)
+            if self._waiting and self._waiting[-1][0] == kind:
+                self._waiting[-1][1].append(text)
+            else:
+                self._waiting.append((kind, [text]))
         self._deltas.wake(self)
 
     def flush(self) -> None:
@@ -136,20 +184,27 @@ class Recorder:
                 self.broken = exc
 
     def _flush(self, *, is_end: bool = False) -> None:
+        waiting, self._waiting = self._waiting, []
         if not self.calls or self.broken is not None:
-            self._waiting.clear()
             return
-        span_id = self.calls[-1].span_id
-        for kind, mask in self._masks.items():
-            pieces = self._waiting.pop(kind, None)
-            text = mask.feed("".join(pieces)) if pieces else ""
-            if is_end:
-                text += mask.end()
-            if text:
-                self._outbox.emit(
-                    kind, session_id=self.session_id, turn_id=self.turn_id, span_id=span_id, parent_id=self.turn_id,
-                    attempt=self.attempt, data={"text": text},
-                )  # fmt: skip
+        ready = [(kind, self._masks[kind].feed("".join(pieces))) for kind, pieces in waiting]
+        if is_end:
+            last = {kind: i for i, (kind, _) in enumerate(ready)}
+            for kind, mask in self._masks.items():
+                rest = mask.end()
+                if rest and kind in last:
+                    ready[last[kind]] = (kind, ready[last[kind]][1] + rest)
+                elif rest:
+                    ready.append((kind, rest))
+        for kind, text in ready:
+            self._send_text(kind, text)
+
+    def _send_text(self, kind: str, text: str) -> None:
+        if text:
+            self._outbox.emit(
+                kind, session_id=self.session_id, turn_id=self.turn_id, span_id=self.calls[-1].span_id,
+                parent_id=self.span_id, attempt=self.attempt, data={"text": text},
+            )  # fmt: skip
 
     # -- model calls ----------------------------------------------------------------------------------------------
 
@@ -159,7 +214,8 @@ class Recorder:
         request_id = str(context.get("api_request_id", ""))
         last = self.calls[-1] if self.calls else None
         if last is not None and last.is_open and last.request_id == request_id:
-            self._show_retry(last)
+            if last.failure is not None:
+                self._show_retry(last)
             last.text.clear()
             last.failure = None
             return last, print_
@@ -193,9 +249,10 @@ class Recorder:
         return self._successes[print_]
 
     def complete_call(
-        self, call: ModelCall, print_: str, request: Mapping[str, Any], reply: Reply, *, replayed: bool = False
-    ) -> None:
-        """The model answered: commit the response, then say so."""
+        self, call: ModelCall, print_: str, request: Mapping[str, Any], reply: Reply, *,
+        price: Callable[[], float | None] | None = None,
+    ) -> None:  # fmt: skip
+        """The model answered: commit the response, ask for its price, then say so. Without `price` it is a replay."""
         duration_ms = (time.monotonic() - call.started) * 1000
         occurrence = self._successes[print_]
         self._successes[print_] += 1
@@ -216,48 +273,54 @@ class Recorder:
             data["reasoning"] = reply.reasoning
         if reply.finish_reason:
             data["finish_reason"] = reply.finish_reason
-        if replayed:
-            data["replayed"] = True
-            kept = None
-        else:
-            data["duration_ms"] = round(duration_ms, 3)
-            self.n_model_calls += 1
-            self._count(reply, data)
-            kept = Response(self.turn_id, print_, occurrence, self.attempt, reply.body)
         self.replies.append(reply)
-        self.emit("model.completed", data, span_id=call.span_id, kept=kept)
-
-    def _count(self, reply: Reply, data: dict[str, Any]) -> None:
-        if reply.usage:
-            data["usage"] = reply.usage
-            self.usage.update(reply.usage)
-        if reply.cost_usd is not None:
-            data["cost_usd"] = reply.cost_usd
-            self.cost_usd = (self.cost_usd or 0.0) + reply.cost_usd
+        if price is None:
+            data["replayed"] = True
         else:
-            self.is_cost_whole = False
+            self._keep(Response(self.turn_id, print_, occurrence, self.attempt, reply.body))
+            data["duration_ms"] = round(duration_ms, 3)
+            cost_usd = price()
+            data |= {} if reply.usage is None else {"usage": reply.usage}
+            data |= {} if cost_usd is None else {"cost_usd": cost_usd}
+            self.count(usage=reply.usage, cost_usd=cost_usd)
+        self.emit("model.completed", data, span_id=call.span_id)
+
+    def _keep(self, response: Response) -> None:
+        if self.broken is not None:
+            raise self.broken
+        try:
+            self._outbox.keep(response)
+        except JournalError as exc:
+            self.broken = exc
+            raise
 
     def fail_call(self, call: ModelCall, error: BaseException) -> None:
         """The request failed; whether Hermes asks again is seen later."""
         call.failure = error
+        call.n_failures += 1
         call.is_retry_shown = False
         self.last_failure = error
 
     def on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
         """Hermes will ask again after `wait_s`."""
-        if self.calls and self.calls[-1].failure is not None:
-            self._show_retry(self.calls[-1], wait_s=round(wait_s, 1), n_retry=n_retry, n_retries_max=n_retries_max)
+        if self.calls:
+            more = {"wait_s": round(wait_s, 1), "n_retry": n_retry, "n_retries_max": n_retries_max}
+            self._show_retry(self.calls[-1], **{k: v for k, v in more.items() if v})
 
-    def on_reconnect(self, reason: str) -> None:
-        """Hermes asks again at once, within one call, because the stream broke."""
-        if self.calls and self.calls[-1].is_open:
-            self.emit("model.retried", {"reason": reason}, span_id=self.calls[-1].span_id)
+    def on_reconnect(self, reason: str, n_retry: int, n_retries_max: int) -> None:
+        """Hermes asks again at once, within one call, because the stream broke. Any thread; never raises."""
+        with self._lock:
+            if self.calls and self.broken is None:
+                self.calls[-1].text.clear()
+                data = {"reason": reason} | ({"n_retry": n_retry, "n_retries_max": n_retries_max} if n_retry else {})
+                with contextlib.suppress(JournalError):  # remembered; the turn's own thread meets it
+                    self.emit("model.retried", data, span_id=self.calls[-1].span_id)
 
     def _show_retry(self, call: ModelCall, **more: Any) -> None:
-        if call.failure is None or call.is_retry_shown:
+        if call.is_retry_shown:
             return
         call.is_retry_shown = True
-        data = {"reason": short_error(call.failure), **more}
+        data = {"reason": short_error(call.failure) if call.failure else "The reply can't be used.", **more}
         status = getattr(call.failure, "status_code", None)
         if isinstance(status, int):
             data["status_code"] = status
@@ -312,7 +375,11 @@ def short_error(error: BaseException) -> str:
         message = inner.get("message") if isinstance(inner, Mapping) else body.get("message")
         if isinstance(message, str) and message.strip():
             return " ".join(message.split())[:500]
-    return " ".join(str(error).split())[:500] or type(error).__name__
+    text = _CODE.sub("", " ".join(str(error).split()))
+    return text[:500] or type(error).__name__
+
+
+_CODE = re.compile(r"^Error code: \d{3} - ")  # the status is told apart
 
 
 class DeltaPump:

@@ -21,7 +21,6 @@ class Reply:
         finish_reason: Why it ended.
         model: The model's own name for itself.
         usage: Tokens by kind; None when the provider did not say.
-        cost_usd: None when no price is known.
         body: The whole response as JSON data; `rebuild` makes a response of it.
     """
 
@@ -31,7 +30,6 @@ class Reply:
     finish_reason: str = ""
     model: str = ""
     usage: dict[str, int] | None = None
-    cost_usd: float | None = None
     body: dict[str, Any] = field(default_factory=dict)
 
 
@@ -55,15 +53,13 @@ def read(response: Any, agent: Any, hermes: Any) -> Reply:
         message = agent._get_transport().normalize_response(response, **options)
         text = flat_text({"content": message.content})
         calls, reasoning, finish = message.tool_calls or [], message.reasoning or "", message.finish_reason or ""
-    usage, cost = _usage(response, agent, hermes)
     return Reply(
         text=text,
         tool_calls=[_tool_call(call) for call in calls],
         reasoning=reasoning if isinstance(reasoning, str) else "",
         finish_reason=str(finish),
         model=str(getattr(response, "model", None) or ""),
-        usage=usage,
-        cost_usd=cost,
+        usage=_usage(response, agent, hermes),
         body=plain(response),
     )
 
@@ -75,21 +71,28 @@ def _tool_call(call: Any) -> dict[str, str]:
     return {"id": str(getattr(call, "id", None) or ""), "name": str(getattr(function, "name", "")), "arguments": text}
 
 
-def _usage(response: Any, agent: Any, hermes: Any) -> tuple[dict[str, int] | None, float | None]:
+def _usage(response: Any, agent: Any, hermes: Any) -> dict[str, int] | None:
     raw = getattr(response, "usage", None)
-    if not raw:
-        return None, None
-    counted = hermes.normalize_usage(raw, provider=agent.provider, api_mode=agent.api_mode)
-    if not counted.prompt_tokens and not counted.output_tokens:
-        return None, None
+    counted = hermes.normalize_usage(raw, provider=agent.provider, api_mode=agent.api_mode) if raw else None
+    if counted is None or not (counted.prompt_tokens or counted.output_tokens):
+        return None
     usage = {"input_tokens": counted.prompt_tokens, "output_tokens": counted.output_tokens}
     for name in ("cache_read_tokens", "cache_write_tokens", "reasoning_tokens"):
         if getattr(counted, name):
             usage[name] = getattr(counted, name)
+    return usage
+
+
+def cost_usd(response: Any, agent: Any, hermes: Any) -> float | None:
+    """What a response cost by Hermes's price tables; None when no price is known. May ask the provider for its prices."""
+    raw = getattr(response, "usage", None)
+    if not raw:
+        return None
+    counted = hermes.normalize_usage(raw, provider=agent.provider, api_mode=agent.api_mode)
     cost = hermes.estimate_usage_cost(
         agent.model, counted, provider=agent.provider, base_url=agent.base_url, api_key=getattr(agent, "api_key", "")
     )
-    return usage, None if cost.amount_usd is None else float(cost.amount_usd)
+    return None if cost.amount_usd is None else float(cost.amount_usd)
 
 
 def flat_text(message: Any) -> str:

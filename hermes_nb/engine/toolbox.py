@@ -55,6 +55,7 @@ class Toolbox:
         self._replay = replay
         self._batch: list[Call] = []
         self._by_span: dict[str, Call] = {}
+        self._inside: set[Call] = set()
         self._lock = threading.Lock()
         self.is_abandoned = False
 
@@ -74,9 +75,15 @@ class Toolbox:
             said = next(
                 (m for m in messages if isinstance(m, Mapping) and m.get("tool_call_id") == call.tool_call_id), None
             )
-            self._record(call, {
-                "status": "skipped", "result": flat_text(said) if said is not None else SKIPPED.format(name=call.name),
-            })  # fmt: skip
+            if said is not None:
+                why = {"result": flat_text(said)}
+            elif self.is_abandoned:
+                why = {"result": SKIPPED.format(name=call.name)}
+            elif is_object(call.arguments):
+                why = {"result": "", "error": "Hermes did not run it and asked the model again."}
+            else:
+                why = {"result": "", "error": "The arguments are not a JSON object; the model was asked again."}
+            self._record(call, {"status": "skipped", **why})
 
     @property
     def is_running(self) -> bool:
@@ -88,6 +95,8 @@ class Toolbox:
 
     def run(self, name: str, args: Mapping[str, Any], tool_call_id: str, next_call: Callable[..., Any]) -> Any:
         """The result the model gets. Raises what the tool's own execution raises, and JournalError."""
+        if self._is_within(tool_call_id, name):
+            return next_call()  # Hermes passes calls that it runs side by side through its middleware twice
         call = self._take(name, args, tool_call_id)
         kept = self._replay.get(call.call_key)
         if kept is not None and kept.name == name and same_arguments(kept.arguments, call.arguments):
@@ -96,6 +105,10 @@ class Toolbox:
         if name in self._specs:
             return self._run_in_kernel(call)
         return self._run_builtin(call, next_call)
+
+    def _is_within(self, tool_call_id: str, name: str) -> bool:
+        with self._lock:
+            return any(c.tool_call_id == tool_call_id and c.name == name for c in self._inside)
 
     def _take(self, name: str, args: Mapping[str, Any], tool_call_id: str) -> Call:
         with self._lock:
@@ -192,6 +205,8 @@ class Toolbox:
             {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, "builtin": True},
             span_id=call.span_id,
         )
+        with self._lock:
+            self._inside.add(call)
         try:
             result = next_call()
         except Exception as exc:
@@ -200,6 +215,9 @@ class Toolbox:
                 "error_type": type(exc).__name__, "builtin": True, "started_at_unix_s": started_at,
             })  # fmt: skip
             raise
+        finally:
+            with self._lock:
+                self._inside.discard(call)
         text = result if isinstance(result, str) else json.dumps(result, default=str)
         error = error_in(text)
         status = "stopped" if self.is_abandoned else "error" if error else "ok"
@@ -229,7 +247,7 @@ class Toolbox:
             kept = ToolResult(
                 self._recorder.turn_id, call.call_key, call.name, call.arguments, self._recorder.attempt, stored
             )
-            self._recorder.n_tool_calls += 1
+            self._recorder.count(n_tool_calls=1)
         self._recorder.emit("tool.completed", body, span_id=call.span_id, kept=kept)
 
 

@@ -1,4 +1,4 @@
-"""One running turn: the thread it runs on, its stop, and the middleware that sees its model and tool calls."""
+"""One running turn: what the kernel says to it, the thread it runs on, and how it ends."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from hermes_nb.engine import outcome, reply
+from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, tools_of
-from hermes_nb.engine.fingerprint import with_date
 from hermes_nb.engine.journal import JournalError
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
 from hermes_nb.engine.question import Questions
-from hermes_nb.engine.recorder import DeltaPump, Recorder
-from hermes_nb.engine.toolbox import Toolbox, spread_duplicates
+from hermes_nb.engine.reach import Reach
+from hermes_nb.engine.recorder import DeltaPump, Recorder, new_id
+from hermes_nb.engine.strand import Strand
+from hermes_nb.engine.toolbox import Toolbox
 from hermes_nb.model import history
 
-
-class EngineFault(BaseException):
-    """A fault of ours inside Hermes; an Exception would be logged and the turn would go on unrecorded."""
+_KINDS = {"completed": "turn.completed", "max_turns": "turn.completed", "failed": "turn.failed"}
+_NO_MODEL = outcome.Model("", "", "")
 
 
 class Turn:
@@ -31,35 +31,38 @@ class Turn:
         message: The wire's `turn.start`.
         outbox: Where everything goes.
         pump: Flushes text.
+        reach: Knows which addresses answer.
+
+    Raises:
+        JournalError: What an earlier attempt kept can't be read.
     """
 
-    def __init__(self, message: Mapping[str, Any], outbox: Outbox, pump: DeltaPump) -> None:
+    def __init__(self, message: Mapping[str, Any], outbox: Outbox, pump: DeltaPump, reach: Reach) -> None:
         self.turn_id = str(message["turn_id"])
         self.session_id = str(message["session_id"])
         self.agent_id = str(message["agent_id"])
         self._message = message
         self._outbox = outbox
+        self._reach = reach
         attempt = int(message.get("attempt") or 1)
-        self._recorder = Recorder(
-            outbox, pump, session_id=self.session_id, turn_id=self.turn_id, attempt=attempt
-        )
-        is_again = attempt > 1 and outbox.journal is not None
-        journal = outbox.journal
-        self._replay = journal.responses(self.turn_id) if is_again and journal is not None else {}
-        results = journal.tool_results(self.turn_id) if is_again and journal is not None else {}
+        journal = outbox.journal if attempt > 1 else None
+        self._replay = journal.responses(self.turn_id) if journal is not None else {}
+        self._recorder = Recorder(outbox, pump, session_id=self.session_id, turn_id=self.turn_id, attempt=attempt)
         self._tools = tools_of(message.get("tools") or ())
-        self._toolbox = Toolbox(self._recorder, outbox, self._tools, results)
+        kept = journal.tool_results(self.turn_id) if journal is not None else {}
+        self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept)
         self._questions = Questions(self._recorder)
         self._history = [dict(m) for m in message.get("history") or ()]
-        self._day = _as_hermes_writes(str(message.get("date") or ""))
         self._lock = threading.Lock()
         self._stop_reason: str | None = None
+        self._silence = ""
         self._steers: list[str] = []
         self._agent: Any = None
-        self._bound: BoundAgent | None = None
         self._hermes: Any = None
+        self._strands: dict[str, Strand] = {}
         self._is_compressed = False
         self._timer: threading.Timer | None = None
+        self.abort_summary: Callable[[], None] | None = None
 
     # -- from the reading thread -----------------------------------------------------------------------------------
 
@@ -69,11 +72,16 @@ class Turn:
             if self._stop_reason is not None:
                 return
             self._stop_reason = reason
-            agent = self._agent
+            agent, abort = self._agent, self.abort_summary
+            strands = list(self._strands.values())
         self._toolbox.abandon()
+        for strand in strands:
+            strand.toolbox.abandon()
         self._questions.close()
         if agent is not None:
             agent.interrupt()
+        if abort is not None:
+            abort()
 
     def steer(self, text: str) -> None:
         """A word to the model while it works; told later whether it was heard."""
@@ -89,7 +97,10 @@ class Turn:
 
     def on_tool_result(self, message: Mapping[str, Any]) -> None:
         """The kernel's `tool.result`."""
-        self._toolbox.on_result(message)
+        with self._lock:
+            strands = list(self._strands.values())
+        for toolbox in (self._toolbox, *(s.toolbox for s in strands)):
+            toolbox.on_result(message)
 
     def answer(self, request_id: str, answer: Any) -> None:
         """The kernel's `answer`."""
@@ -99,29 +110,25 @@ class Turn:
 
     def run(self, bound: BoundAgent | None, hermes: SimpleNamespace | None, problem: Exception | None) -> None:
         """Run it to its end; always ends with `turn.done`."""
-        model = bound.model if bound is not None else outcome.Model("", "", "")
-        self._bound, self._hermes = bound, hermes
+        model = bound.model if bound is not None else _NO_MODEL
         result: Mapping[str, Any] = {}
         try:
             self._say_started(bound, model)
-            if problem is not None or bound is None or hermes is None:
-                end = Outcome("failed", error=str(problem), error_type=str(getattr(problem, "kind", "WorkerError")),
-                              hint=str(getattr(problem, "hint", "")))  # fmt: skip
+            if bound is None or hermes is None:
+                kind, hint = str(getattr(problem, "kind", "WorkerError")), str(getattr(problem, "hint", ""))
+                end = Outcome("failed", error=str(problem), error_type=kind, hint=hint)
             else:
                 result = self._converse(bound, hermes)
                 end = outcome.of_result(result, self._recorder, model, stop_reason=self._stop_reason)
-        except (JournalError, outcome.Unreachable) as exc:
-            end = outcome.failed(exc, self._recorder, model)
         except BaseException as exc:  # noqa: BLE001 - whatever ends the turn, its user hears of it
-            is_stop = self._stop_reason is not None
-            end = (
-                outcome.stopped(self._recorder, str(self._stop_reason)) if is_stop
-                else outcome.failed(exc.__cause__ or exc, self._recorder, model)
-            )  # fmt: skip
+            if self._stop_reason is not None and not isinstance(exc, JournalError):
+                end = outcome.stopped(self._recorder, self._stop_reason)
+            else:
+                end = outcome.failed(exc, self._recorder, model)
         finally:
             if self._timer is not None:
                 self._timer.cancel()
-        self._finish(end, result)
+        self._finish(end, result, model)
 
     def _say_started(self, bound: BoundAgent | None, model: outcome.Model) -> None:
         prompt = self._message.get("prompt", "")
@@ -153,58 +160,58 @@ class Turn:
         agent.reasoning_callback = self._recorder.on_reasoning
         agent.clarify_callback = self._questions.clarify
         agent.status_callback = self._on_status
-        agent._handle_max_iterations = lambda *args: self._summarise(agent, *args)
-        agent._compress_context = lambda *args, **options: self._compress(agent, *args, **options)
-        hermes.set_approval_callback(self._questions.approve)
-        hermes.set_interactive(True)
-        hermes.set_session_key(f"hermes_nb:{self.session_id}")
+        end_listening = quirk.listen(agent, self)
+        hermes.enter_turn(self.session_id, self._questions.approve)
         agent.clear_interrupt()
         with self._lock:
-            self._agent = agent
+            self._agent, self._hermes = agent, hermes
+            self._strands[self.session_id] = Strand(
+                self._recorder, self._toolbox, hermes, agent, replay=self._replay, reach=self._reach,
+                day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
+            )  # fmt: skip
             is_stopped = self._stop_reason is not None
-        if is_stopped:
-            agent.interrupt()
-        is_sound = False
+        is_sound = is_stopped
+        result: dict[str, Any] = {"interrupted": True}
         try:
-            result: dict[str, Any] = agent.run_conversation(
-                prompt if isinstance(prompt, str) else _parts(prompt),
-                conversation_history=[dict(m) for m in self._history],
-                task_id=self.turn_id,
-            )
+            if not is_stopped:
+                result = agent.run_conversation(
+                    prompt if isinstance(prompt, str) else _parts(prompt),
+                    conversation_history=[dict(m) for m in self._history],
+                    task_id=self.turn_id,
+                )
             is_sound = not result.get("failed") and not result.get("error")
         finally:
             with self._lock:
                 self._agent = None
             agent.clear_interrupt()
-            hermes.set_approval_callback(None)
-            del agent._handle_max_iterations, agent._compress_context
+            end_listening()
+            hermes.leave_turn()
             if is_sound:
                 bound.give_back(agent, self.session_id, self._tools)
             else:
                 agent.close()
         if self._recorder.broken is not None:
             raise self._recorder.broken
+        if self._silence and self._stop_reason is None:
+            raise outcome.Unreachable(self._silence)
         return result
 
-    def _finish(self, end: Outcome, result: Mapping[str, Any]) -> None:
+    def _finish(self, end: Outcome, result: Mapping[str, Any], model: outcome.Model) -> None:
         recorder = self._recorder
-        data: dict[str, Any] = {"text": end.text}
-        kind = {"completed": "turn.completed", "max_turns": "turn.completed", "failed": "turn.failed"}.get(
-            end.status, "turn.stopped"
-        )
+        data: dict[str, Any] = {}
         try:
             self._settle_steers(pending=str(result.get("pending_steer") or ""))
-            recorder.close_calls(is_stopped=kind == "turn.stopped")
+            recorder.close_calls(is_stopped=end.status in ("stopped", "timed_out"))
             self._toolbox.close_batch(result.get("messages") or ())
-            if kind == "turn.completed":
-                data |= self._other_messages(result, end)
+            if end.status in ("completed", "max_turns"):
+                data = self._other_messages(result, end)
         except JournalError as exc:
-            if end.status != "failed":
-                end = outcome.failed(exc, recorder, self._bound.model if self._bound else outcome.Model("", "", ""))
-                kind, data = "turn.failed", {"text": end.text}
+            end = end if end.status == "failed" else outcome.failed(exc, recorder, model)
+        kind = _KINDS.get(end.status, "turn.stopped")
+        data["text"] = end.text
         if kind == "turn.failed":
-            data |= {"error": end.error, "error_type": end.error_type}
-            data |= {k: v for k, v in (("hint", end.hint), ("code", end.code)) if v}
+            said = {"hint": end.hint, "code": end.code}
+            data |= {"error": end.error, "error_type": end.error_type} | {k: v for k, v in said.items() if v}
         else:
             data["status"] = end.status
         if kind == "turn.stopped":
@@ -212,7 +219,7 @@ class Turn:
         totals = recorder.totals()
         data |= totals | {"n_model_calls": recorder.n_model_calls, "n_tool_calls": recorder.n_tool_calls}
         recorder.emit(kind, data, unrecorded=recorder.broken is not None)
-        raw = {k: v for k, v in result.items() if k != "messages" and _is_json(v)}
+        raw = {k: v for k, v in result.items() if k != "messages" and _is_plain(v)}
         self._outbox.send(
             "turn.done", turn_id=self.turn_id, status=end.status, text=end.text, usage=totals.get("usage"),
             cost_usd=totals.get("cost_usd"), error=end.error, error_type=end.error_type, hint=end.hint,
@@ -231,85 +238,76 @@ class Turn:
     # -- what Hermes calls ---------------------------------------------------------------------------------------------
 
     def call_model(self, request: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]) -> Any:
-        """One request: replayed from the journal, or sent; recorded before Hermes sees the answer."""
-        with _no_exception():
+        """A model call of this turn or of an agent it delegated to."""
+        strand = self._strand(context)
+        if strand.recorder is self._recorder:
             self._settle_steers()
-            self._toolbox.close_batch(request.get("messages") or ())
-            if self._day:
-                request = with_date(request, self._day)
-            call, print_ = self._recorder.start_call(request, context)
-            key = f"{print_}:{self._recorder.next_occurrence(print_)}"
-            kept = self._replay.get((print_, self._recorder.next_occurrence(print_)))
-        if kept is not None:
-            with _no_exception():
-                response = reply.rebuild(kept)
-                self._take_reply(call, print_, request, response, key, replayed=True)
-            return response
-        try:
-            response = next_call(request)
-        except Exception as exc:
-            with _no_exception():
-                self._recorder.fail_call(call, _original(exc))
-            raise
-        with _no_exception():
-            self._take_reply(call, print_, request, response, key)
-        return response
-
-    def _take_reply(
-        self, call: Any, print_: str, request: Mapping[str, Any], response: Any, key: str, *, replayed: bool = False
-    ) -> None:
-        said = reply.read(response, self._agent, self._hermes)
-        self._recorder.complete_call(call, print_, request, said, replayed=replayed)
-        self._toolbox.open_batch(key, said.tool_calls)
-        choices = getattr(response, "choices", None)
-        if choices:
-            spread_duplicates(getattr(choices[0].message, "tool_calls", None) or [])
+        return strand.call_model(request, next_call, context)
 
     def call_tool(
         self, name: str, args: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]
     ) -> Any:
-        """One tool call."""
-        failures: list[Exception] = []
+        """A tool call of this turn or of an agent it delegated to."""
+        return self._strand(context).call_tool(name, args, next_call, context)
 
-        def run() -> Any:
-            try:
-                return next_call(args)
-            except Exception as exc:
-                failures.append(exc)
-                raise
+    def _strand(self, context: Mapping[str, Any]) -> Strand:
+        with self._lock:
+            return self._strands.get(str(context.get("session_id"))) or self._strands[self.session_id]
 
-        try:
-            return self._toolbox.run(name, args, str(context.get("tool_call_id") or ""), run)
-        except Exception as exc:
-            if exc in failures:
-                raise
-            raise EngineFault(f"Recording the call of {name} failed: {exc!r}") from exc
+    def on_delegated(self, child_session_id: str, parent_session_id: str, name: str, task: str) -> None:
+        """An agent begins to work for this one."""
+        parent = self._strand({"session_id": parent_session_id})
+        recorder = parent.recorder.child(new_id())
+        agent = self._agent
+        strand = Strand(recorder, Toolbox(recorder, self._outbox, self._tools, {}), self._hermes, agent)
+        with self._lock:
+            self._strands[child_session_id] = strand
+            is_stopped = self._stop_reason is not None
+        if is_stopped:
+            strand.toolbox.abandon()
+        recorder.start_agent(name, task)
+
+    def on_returned(self, child_session_id: str, text: str, status: str) -> None:
+        """The agent is done."""
+        with self._lock:
+            strand = self._strands.pop(child_session_id, None)
+        if strand is not None:
+            strand.toolbox.close_batch()
+            strand.recorder.complete_agent(text, status)
 
     def on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
         """Hermes waits before it asks again."""
-        self._recorder.on_wait(wait_s, n_retry, n_retries_max)
+        if self._stop_reason is None:
+            self._recorder.on_wait(wait_s, n_retry, n_retries_max)
+
+    def on_reconnect(self, reason: str, n_retry: int, n_retries_max: int) -> None:
+        """Hermes asks again at once."""
+        if self._stop_reason is None:
+            self._recorder.on_reconnect(reason, n_retry, n_retries_max)
+
+    def on_unseen_summary(self) -> None:
+        """The last call of a turn that reached its limit goes by another way than the one that is recorded."""
+        self._recorder.warning(
+            "summary",
+            "The limit of model calls was reached; Hermes asks once more, for a summary. That call is not in the usage.",
+        )
+
+    def on_compressed(self, n_before: int, n_after: int) -> None:
+        """Hermes shortened the conversation with a call of its own."""
+        self._is_compressed = True
+        self._recorder.emit("context.compressed", {"n_messages_before": n_before, "n_messages_after": n_after})
 
     def _on_status(self, kind: str, text: str) -> None:
         if kind == "warn":
             self._recorder.warning("hermes", text)
-        elif "reconnect" in text.lower():
-            self._recorder.on_reconnect(text)
 
-    def _summarise(self, agent: Any, messages: list[Any], api_call_count: int) -> str:
-        self._recorder.warning(
-            "summary",
-            f"The limit of {agent.max_iterations} model calls was reached; Hermes asks once more for a summary."
-            " That call is not in the usage.",
-        )
-        return str(type(agent)._handle_max_iterations(agent, messages, api_call_count))
-
-    def _compress(self, agent: Any, messages: list[Any], *args: Any, **options: Any) -> Any:
-        result = type(agent)._compress_context(agent, messages, *args, **options)
-        self._is_compressed = True
-        self._recorder.emit(
-            "context.compressed", {"n_messages_before": len(messages), "n_messages_after": len(result[0])}
-        )
-        return result
+    def _on_silence(self, text: str) -> None:
+        """The model's address swallows what is sent there."""
+        with self._lock:
+            self._silence = text
+            agent = self._agent
+        if agent is not None:
+            agent.interrupt()
 
     # -- steering ------------------------------------------------------------------------------------------------------
 
@@ -326,23 +324,6 @@ class Turn:
     def _tell_steer(self, text: str, *, is_applied: bool) -> None:
         self._recorder.emit("steer.received", {"text": text, "applied": is_applied})
         self._outbox.send("steer.result", turn_id=self.turn_id, is_applied=is_applied, text=text)
-
-
-class _no_exception:
-    """Our own Exceptions become EngineFaults: Hermes would swallow an Exception and go on."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception):
-            raise EngineFault(f"Recording failed: {error!r}") from error
-
-
-def _original(error: BaseException) -> BaseException:
-    """Hermes wraps what the transport raised while it passes a middleware."""
-    inner = getattr(error, "original", None)
-    return inner if isinstance(inner, BaseException) else error
 
 
 def _parts(prompt: Any) -> list[dict[str, Any]]:
@@ -365,5 +346,5 @@ def _as_hermes_writes(date: str) -> str:
         return ""
 
 
-def _is_json(value: Any) -> bool:
+def _is_plain(value: Any) -> bool:
     return value is None or isinstance(value, (str, int, float, bool))

@@ -41,7 +41,7 @@ def messages(events: Iterable[Event]) -> list[Message]:
                 conversation = []
             conversation += [dict(m) for m in told]
         else:
-            conversation += turn_messages([(e.kind, e.data) for e in of_turn])
+            conversation += turn_messages([(e.kind, e.data) for e in of_turn if e.parent_id in (None, e.turn_id)])
     return conversation
 
 

@@ -94,11 +94,10 @@ class Worker:
         """One message to the worker."""
         self._sender.send(kind, **keys)
 
-    def wait(self, matches: Callable[[dict[str, Any]], bool], timeout_s: float = 30) -> dict[str, Any]:
-        """The first message that matches, past or to come."""
+    def wait(self, matches: Callable[[dict[str, Any]], bool], timeout_s: float = 30, at: int = 0) -> dict[str, Any]:
+        """The first message from the `at`th that matches, past or to come."""
         deadline = time.monotonic() + timeout_s
         with self._changed:
-            at = 0
             while True:
                 for message in self.messages[at:]:
                     if matches(message):
@@ -132,10 +131,7 @@ class Worker:
                                                    "toolsets": [], "max_turns": None, "config": {}} | agent)  # fmt: skip
         if not is_awaited:
             return {}
-        return self.wait(
-            lambda m: m["kind"] in ("bound", "bind.failed") and m["agent_id"] == agent_id
-            and self.messages.index(m) >= n_before
-        )  # fmt: skip
+        return self.wait(lambda m: m["kind"] in ("bound", "bind.failed") and m["agent_id"] == agent_id, at=n_before)
 
     def start(self, prompt: Any, *, agent_id: str = "a", **keys: Any) -> str:
         """Start a turn; its id."""

@@ -1,0 +1,137 @@
+"""One line of conversation within a turn: the agent's own, or that of an agent it delegated to.
+
+Hermes's middleware ends here: a model call is replayed or sent, a tool call is run, both recorded before Hermes sees
+what came of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace, TracebackType
+from typing import Any
+
+from hermes_nb.engine import outcome, reply
+from hermes_nb.engine.fingerprint import with_date
+from hermes_nb.engine.reach import Reach
+from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
+from hermes_nb.engine.toolbox import Toolbox, spread_duplicates
+
+
+class EngineFault(BaseException):
+    """A fault of ours inside Hermes; an Exception would be logged and the turn would go on unrecorded."""
+
+
+class Strand:
+    """Model and tool calls of one conversation.
+
+    Args:
+        recorder: Its events.
+        toolbox: Its tools.
+        hermes: `Bootstrap.hermes()`.
+        asker: The AIAgent, or what stands for it: api_mode, provider, model, base_url, api_key.
+        replay: Responses kept by earlier attempts, by (fingerprint, occurrence).
+        day: The session's first day as Hermes writes it; "" leaves today's.
+        reach: Knows which addresses answer; None watches none.
+        on_silence: Told when the address swallows what is sent.
+    """
+
+    def __init__(
+        self, recorder: Recorder, toolbox: Toolbox, hermes: SimpleNamespace, asker: Any, *,
+        replay: Mapping[tuple[str, int], Mapping[str, Any]] = {}, day: str = "", reach: Reach | None = None,
+        on_silence: Callable[[str], None] = lambda text: None,
+    ) -> None:  # fmt: skip
+        self.recorder = recorder
+        self.toolbox = toolbox
+        self._hermes = hermes
+        self._asker = asker
+        self._replay = replay
+        self._day = day
+        self._reach = reach
+        self._on_silence = on_silence
+
+    def call_model(self, request: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]) -> Any:
+        """The response to a request: from the journal, or from the model and then in the journal."""
+        with _Ours():
+            self.toolbox.close_batch(request.get("messages") or ())
+            if self._day:
+                request = with_date(request, self._day)
+            call, print_ = self.recorder.start_call(request, context)
+            occurrence = self.recorder.next_occurrence(print_)
+            kept = self._replay.get((print_, occurrence))
+            if kept is not None:
+                response = reply.rebuild(kept)
+                self._take(call, print_, request, response, occurrence, is_replay=True)
+                return response
+            end_watch = self._watch()
+        try:
+            response = next_call(request)
+        except Exception as exc:
+            with _Ours():
+                self._fail(call, exc)
+            raise
+        finally:
+            end_watch()
+        with _Ours():
+            self._take(call, print_, request, response, occurrence)
+        return response
+
+    def _watch(self) -> Callable[[], None]:
+        if self._reach is None:
+            return lambda: None
+        return self._reach.watch(str(self._asker.base_url or ""), self._on_silence)
+
+    def _take(
+        self, call: ModelCall, print_: str, request: Mapping[str, Any], response: Any, occurrence: int, *,
+        is_replay: bool = False,
+    ) -> None:  # fmt: skip
+        asker, hermes = self._asker, self._hermes
+        said = reply.read(response, asker, hermes)
+        price = None if is_replay else lambda: reply.cost_usd(response, asker, hermes)
+        self.recorder.complete_call(call, print_, request, said, price=price)
+        self.toolbox.open_batch(f"{print_}:{occurrence}", said.tool_calls)
+        choices = getattr(response, "choices", None)
+        if choices:
+            spread_duplicates(getattr(choices[0].message, "tool_calls", None) or [])
+
+    def _fail(self, call: ModelCall, error: Exception) -> None:
+        inner = getattr(error, "original", None)  # Hermes wraps what passes a middleware
+        cause = inner if isinstance(inner, BaseException) else error
+        self.recorder.fail_call(call, cause)
+        if outcome.is_refused(cause):
+            if self._reach is not None:
+                self._reach.forget()
+            if call.n_failures > 1:
+                raise outcome.Unreachable(short_error(cause))
+
+    def call_tool(
+        self, name: str, args: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]
+    ) -> Any:
+        """The result of a tool call."""
+        theirs: list[Exception] = []
+
+        def run() -> Any:
+            try:
+                return next_call(args)
+            except Exception as exc:
+                theirs.append(exc)
+                raise
+
+        try:
+            return self.toolbox.run(name, args, str(context.get("tool_call_id") or ""), run)
+        except Exception as exc:
+            if exc in theirs:
+                raise
+            raise EngineFault(f"Recording the call of {name} failed: {exc!r}") from exc
+
+
+class _Ours:
+    """Our own Exceptions become EngineFaults: Hermes would swallow an Exception and go on."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, Exception):
+            raise EngineFault(f"Recording failed: {error!r}") from error
