@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder
 
+BEAT_S = 1.0
 WAITING = "<sub>waiting for the agent ...</sub>"
 
 
@@ -44,6 +46,8 @@ class DisplaySink:
     def __init__(self, outlet: Outlet, timer: Timer, clock: Callable[[], float] = time.monotonic) -> None:
         self._outlet, self._timer, self._clock = outlet, timer, clock
         self._folder = Folder()
+        # Events are put here and folded when they are drawn, so that whoever feeds never waits for a redraw.
+        self._inbox: deque[Event] = deque()
         self._lock = threading.Lock()
         self._display_id = uuid.uuid4().hex
         self._shown = WAITING
@@ -52,18 +56,25 @@ class DisplaySink:
         self._is_finished = False
         if outlet.can_update:
             outlet.send({"text/markdown": WAITING}, display_id=self._display_id, update=False)
+            self._beat()
+
+    def _beat(self) -> None:
+        """Show that time passes while nothing else happens."""
+        if not self._is_finished:
+            self._timer.call_later(BEAT_S, self._beat)
+            self._ask()
 
     def feed(self, event: Event) -> None:
         """Take an event; the redraw comes soon."""
-        with self._lock:
-            if self._is_finished:
-                return
-            self._folder.feed(event)
-            if self._is_due or not self._outlet.can_update:
-                return
+        if self._is_finished or not self._outlet.can_update:
+            return
+        self._inbox.append(event)
+        self._ask()
+
+    def _ask(self) -> None:
+        if not self._is_due:
             self._is_due = True
-            delay_s = self._next_s - self._clock()
-        self._timer.call_later(delay_s, self._draw)
+            self._timer.call_later(self._next_s - self._clock(), self._draw)
 
     def _draw(self) -> None:
         from hermes_nb.views.markdown import render
@@ -72,10 +83,12 @@ class DisplaySink:
             self._is_due = False
             if self._is_finished:
                 return
+            while self._inbox:
+                self._folder.feed(self._inbox.popleft())
             text = render(self._folder, now_unix_s=time.time()) or WAITING
-            self._next_s = self._clock() + redraw_interval_s(len(text.encode("utf-8", "replace")))
             if text != self._shown:
                 self._shown = text
+                self._next_s = self._clock() + redraw_interval_s(len(text.encode("utf-8", "replace")))
                 self._outlet.send({"text/markdown": text}, display_id=self._display_id, update=True)
 
     def finish(self, bundle: Mapping[str, str]) -> None:

@@ -90,8 +90,8 @@ class Guard:
         self._frames.append(frame)
         try:
             try:
-                frame.in_body = True
                 signal.signal(signal.SIGINT, self._on_signal)
+                frame.in_body = True
                 value = body()
                 frame.in_body = False
             except KeyboardInterrupt:
@@ -153,19 +153,18 @@ class Guard:
 
     def _on_signal(self, signum: int, at: FrameType | None) -> None:
         is_asked = False
-        for frame in self._frames:
+        for frame in self._frames:  # outermost first
             if frame.n_seen < frame.n_asked:
                 frame.n_seen = frame.n_asked
                 is_asked = True
+            frame.wants_out = frame.wants_out or (is_asked and frame.is_wait)
         if not self._frames:
             return
         top = self._frames[-1]
         if not is_asked:
             top.n_user += 1
             top.on_user()
-        if top.is_wait:
-            top.wants_out = top.wants_out or is_asked
-        elif top.in_body:
+        if top.in_body:
             now_s = time.monotonic()
             if now_s - top.raised_at_s > DEBOUNCE_S:
                 top.raised_at_s = now_s

@@ -26,6 +26,22 @@ def _nothing() -> None:
     """What is done when there is nothing to do."""
 
 
+class Once:
+    """A function that runs at the first call; a call meanwhile waits for it, a later one does nothing."""
+
+    def __init__(self, function: Callable[[], None]) -> None:
+        self._function = function
+        self._lock = threading.Lock()
+        self._was_called = False
+
+    def __call__(self) -> None:
+        """Run it, unless it was."""
+        with self._lock:
+            if not self._was_called:
+                self._was_called = True
+                self._function()
+
+
 class Job:
     """One tool call.
 
@@ -33,6 +49,7 @@ class Job:
         call: What to run.
         caller: For whom.
         future: Its outcome; never raises.
+        interrupts: What has to be done about the user's interrupts before the outcome is given.
         reason: Why it was asked to end: "", `stopped` or `timed_out`.
         grace_s: How long after that the caller waits for the body.
         on_abandoned: Called when the caller waits no longer although the body runs.
@@ -44,6 +61,7 @@ class Job:
         self.caller = caller
         self.future: concurrent.futures.Future[ToolOutcome] = concurrent.futures.Future()
         self.future.set_running_or_notify_cancel()
+        self.interrupts: list[Once] = []
         self.reason = ""
         self.grace_s = GRACE_S
         self.on_abandoned: Callable[[], None] = _nothing
@@ -71,7 +89,12 @@ class Job:
             return True
 
     def end(self, outcome: ToolOutcome | None) -> None:
-        """Note that the body ended; None when it was torn down without an outcome."""
+        """Note that the body ended; None when it was torn down without an outcome.
+
+        Whoever stops the turn at an interrupt is told first: the outcome must not set off the turn's next step.
+        """
+        for told in self.interrupts:
+            told()
         with self._lock:
             self._state = "ended"
         self.settle(self._as_asked(outcome or stopped(self.call.tool.name)))

@@ -63,7 +63,8 @@ class KernelHost(PlainHost):
         if hasattr(publisher, "pub_socket"):
             # What was printed before comes before.
             for stream in caller.extra["streams"].values():
-                stream.flush()
+                if stream is not None:
+                    stream.flush()
             outlet = KernelOutlet(
                 publisher, parent, background=caller.background, keeps_place=replaces_outputs(parent)
             )

@@ -14,7 +14,7 @@ from typing import Any
 from hermes_nb.errors import LoopBlockedError
 from hermes_nb.host.base import Caller, Sink, ToolCall, WakeUp
 from hermes_nb.host.capture import Capture, hearing, streams
-from hermes_nb.host.job import Job, Jobs
+from hermes_nb.host.job import Job, Jobs, Once
 from hermes_nb.host.lane import LoopLane, MainLane, ThreadLane
 from hermes_nb.host.main_thread import MainThread
 from hermes_nb.host.timer import Timer
@@ -117,7 +117,9 @@ class PlainHost:
 
     def _interrupted(self, job: Job) -> None:
         """In a signal handler: leave the rest to the timer's thread."""
-        self._timer.call_soon(lambda: self._waiting.interrupt(_cell_of(job.caller)))
+        told = Once(lambda: self._waiting.interrupt(_cell_of(job.caller)))
+        job.interrupts.append(told)
+        self._timer.call_soon(told)
 
     # -- waiting -------------------------------------------------------------------------------------------------
     def wait_blocking(self, is_done: Callable[[], bool], wake: WakeUp, on_interrupt: Callable[[], None]) -> None:

@@ -31,11 +31,12 @@ class Timer:
         self._count = itertools.count()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._is_closed = False
 
     def start(self) -> None:
         """Make sure that the thread runs; needed before `call_soon` from a signal handler."""
         with self._lock:
-            if self._thread is None:
+            if self._thread is None and not self._is_closed:
                 self._thread = threading.Thread(target=self._run, name="hermes-nb-timer", daemon=True)
                 self._thread.start()
 
@@ -51,8 +52,9 @@ class Timer:
         return cell.clear
 
     def close(self) -> None:
-        """End the thread; callbacks that were not due yet never run. A later `call_later` starts anew."""
+        """End the thread; callbacks that were not due yet never run, nor do later ones."""
         with self._lock:
+            self._is_closed = True
             thread, self._thread = self._thread, None
         if thread is not None:
             self._inbox.put(None)
