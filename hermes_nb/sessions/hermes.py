@@ -121,14 +121,17 @@ class Hermes:
         self._state.release()
 
     async def _close(self) -> None:
-        running = [t for t in self.turns if not t.is_done]
-        for turn in running:
-            turn.stop("closed")
-        await asyncio.gather(*(t.ended() for t in running))
+        await self._stop_turns(self.turns)
         await asyncio.gather(*(i.worker.close() for i in self.instances.values()))
         if self._store is not None:
             with contextlib.suppress(StoreError):  # never opened: nothing to close
                 await (await self._store).close()
+
+    async def _stop_turns(self, turns: Sequence[Turn]) -> None:
+        running = [t for t in turns if not t.is_done]
+        for turn in running:
+            turn.stop("closed")
+        await asyncio.gather(*(t.ended() for t in running))
 
     # -- instances and agents ------------------------------------------------------------------------------------
     async def create_instance(
@@ -166,6 +169,7 @@ class Hermes:
     async def remove_instance(self, instance: Instance, *, retain_data: bool) -> None:
         """End an instance (see `Instance.delete`); on the IO loop."""
         self.instances.pop(instance.name, None)
+        await self._stop_turns([t for t in self.turns if t.agent.instance is instance])
         await instance.worker.close()
         if not retain_data:
             shutil.rmtree(instance.worker.folder.path, ignore_errors=True)

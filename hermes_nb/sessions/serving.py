@@ -88,7 +88,7 @@ class ToolServing:
 
     # -- approval ------------------------------------------------------------------------------------------------
     def _needs_approval(self, tool: Tool, arguments: str) -> bool:
-        if (tool.name, _canonical(arguments)) in self._turn._agent.always_allowed:
+        if (tool.name, _canonical(arguments)) in self._turn.agent.always_allowed:
             return False
         if callable(tool.approval):
             try:
@@ -149,7 +149,7 @@ class ToolServing:
             self._reply(message, denied("The user did not allow this call."))
             return
         if answer == "always":
-            self._turn._agent.always_allowed.add((tool.name, _canonical(message["arguments"])))
+            self._turn.agent.always_allowed.add((tool.name, _canonical(message["arguments"])))
         self._run(tool, message)
 
     def stop(self) -> None:

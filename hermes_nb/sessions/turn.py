@@ -37,7 +37,7 @@ class Turn:
     Attributes:
         id: Its id.
         prompt: What was asked.
-        agent_name: Who was asked.
+        agent: The bound agent that was asked; `agent_name` is its name.
         session_id: The conversation it belongs to.
         number: Its place in the conversation, from 1; None until it starts.
     """
@@ -57,7 +57,7 @@ class Turn:
     ) -> None:
         self.id, self.prompt, self.session_id, self.agent_name = turn_id, prompt, session.id, agent.name
         self.number: int | None = None
-        self._agent, self._session, self._sink = agent, session, sink
+        self.agent, self._session, self._sink = agent, session, sink
         self._hermes, self._io, self._worker = agent.hermes, agent.hermes.io, agent.instance.worker
         self._caller, self._shown_in, self._timeout_s, self._replaces = caller, shown_in, timeout_s, replaces
         self._events: list[Event] = []
@@ -217,7 +217,7 @@ class Turn:
 
     async def _send(self) -> None:
         self._hermes.open_store_soon()  # while the worker comes up
-        bound = await self._worker.bound(self._agent.agent_id)
+        bound = await self._worker.bound(self.agent.agent_id)
         self._number_and_notices(bound)
         await self._session.keep(await self._hermes.opened_store(), title=self.prompt)
         if self._timeout_s is not None:
@@ -225,14 +225,14 @@ class Turn:
         self._worker.start(
             self,
             session_id=self.session_id,
-            agent_id=self._agent.agent_id,
+            agent_id=self.agent.agent_id,
             prompt=self.prompt,
             history=self._session.history(without=self._replaces),
             attempt=1,
             date=self._session.first_day,
-            tools=[t.spec().to_dict() for t in self._agent.tools],
+            tools=[t.spec().to_dict() for t in self.agent.tools],
             timeout_s=None,
-            runtime=self._agent.runtime_name,
+            runtime=self.agent.runtime_name,
             n_prior_turns=self._session.n_turns,
             labels={"replaces": self._replaces} if self._replaces else {},
         )
@@ -241,7 +241,7 @@ class Turn:
 
     def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
         self.number = self._session.n_turns + 1
-        for code, text in self._agent.take_notices():
+        for code, text in self.agent.take_notices():
             self.emit("warning", {"code": code, "message": text})
 
     def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
@@ -390,7 +390,7 @@ class Turn:
             self._end()
             return
         if not any(e.kind == "turn.started" for e in self._events):
-            model = self._agent.model
+            model = self.agent.model
             self.emit(
                 "turn.started",
                 {
@@ -399,8 +399,8 @@ class Turn:
                     "model": model.id,
                     "provider": model.provider,
                     "host": model.host,
-                    "runtime": self._agent.runtime_name,
-                    "tools": [t.name for t in self._agent.tools],
+                    "runtime": self.agent.runtime_name,
+                    "tools": [t.name for t in self.agent.tools],
                     "n_history_messages": 0,
                     **({"replaces": self._replaces} if self._replaces else {}),
                 },

@@ -83,8 +83,11 @@ class Worker:
 
         Raises:
             WorkerStartError: It could not be started.
+            WorkerDiedError: Its instance is closed.
         """
         async with self._starting:
+            if self._is_closing:
+                raise WorkerDiedError("The instance is closed. Bind the agent again to run it.")
             if self._is_dying:
                 await self._gone.wait()
             if self._connection is None:
