@@ -3,6 +3,8 @@ import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
+import pytest
+
 from hermes_nb.model.event import Event
 from hermes_nb.store.sqlite import Store
 
@@ -89,6 +91,7 @@ async def test_follow_sees_what_another_process_stores(
     await events.aclose()
 
 
+@pytest.mark.serial
 async def test_follow_is_prompt(store: Store) -> None:
     events = store.follow("s", poll_s=NEVER_S)
     latencies_ms = []
