@@ -1,14 +1,15 @@
 """Folds events into spans, one event at a time. Public through `hermes_nb.model.span`.
 
 Here events are sorted into records; what they mean is settled in `_settle.py`, when spans are asked for. Nothing
-depends on the order of arrival: a record keeps its first start and its last end by `_settle.when`.
+depends on the order of arrival: a record keeps its first start and its last end by `_record.when`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hermes_nb.model._settle import Attempt, Record, note, settle, when
+from hermes_nb.model._record import Attempt, Record, note, when
+from hermes_nb.model._settle import settle
 from hermes_nb.model._span import Note, Span
 from hermes_nb.model.event import Event
 
@@ -43,23 +44,25 @@ class Folder:
     """
 
     def __init__(self) -> None:
-        self._seen: set[tuple[str, str, int, int]] = set()
+        self._seen: dict[tuple[str, str, int], set[int]] = {}
         self._turns: dict[tuple[str, str], _Turn] = {}
-        self._records: list[Record] = []
-        self._is_sorted = True
+        self._spans: list[Span] | None = []
 
     def feed(self, event: Event) -> bool:
         """Take one event in; False for one that was there already."""
-        key = event.key
-        if key in self._seen:
+        source = (event.session_id, event.producer, event.attempt)
+        seen = self._seen.get(source)
+        if seen is None:
+            seen = self._seen[source] = set()
+        if event.seq in seen:
             return False
-        self._seen.add(key)
+        seen.add(event.seq)
         where = (event.session_id, event.turn_id)
         turn = self._turns.get(where)
         if turn is None:
             turn = self._turns[where] = _Turn()
         turn.feed(event)
-        self._is_sorted = False
+        self._spans = None
         return True
 
     def feed_all(self, events: Iterable[Event]) -> int:
@@ -68,19 +71,37 @@ class Folder:
 
     def spans(self) -> list[Span]:
         """Spans so far, ordered by start; a parent comes before the children that start with it."""
-        if not self._is_sorted:
-            self._records = [record for turn in self._turns.values() for record in turn.settled()]
-            self._records.sort(key=_order)
-            self._is_sorted = True
-        return [record.span for record in self._records if record.span is not None]
+        if self._spans is None:
+            self._spans = _ordered([record for turn in self._turns.values() for record in turn.settled()])
+        return list(self._spans)
 
     def notes(self) -> list[Note]:
         """Retries, warnings, steers, compressed contexts and unknown kinds so far, ordered by time."""
         return [note(e) for e in sorted((e for turn in self._turns.values() for e in turn.notes), key=when)]
 
 
-def _order(record: Record) -> tuple[float, int, str, int, str, str, int, str]:
-    return record.order
+def _ordered(records: list[Record]) -> list[Span]:
+    """Spans by start. Ties (a parent and its first child, clocks that stand still) go parent first, then as produced."""
+    records.sort(key=_start)
+    spans = [record.span for record in records if record.span is not None]
+    first, n = 0, len(spans)
+    for last in range(1, n + 1):
+        if last < n and spans[last].start_unix_s == spans[first].start_unix_s:
+            continue
+        if last - first > 1:
+            tied = sorted(records[first:last], key=_tie)
+            spans[first:last] = [record.span for record in tied if record.span is not None]
+        first = last
+    return spans
+
+
+def _start(record: Record) -> float:
+    return record.span.start_unix_s if record.span is not None else 0.0
+
+
+def _tie(record: Record) -> tuple[bool, str, int, str, str, int, str, str]:
+    e = record.seen
+    return (record.kind != "turn", e.producer, e.seq, e.session_id, e.turn_id, e.attempt, record.kind, record.id)
 
 
 class _Turn:
@@ -122,10 +143,11 @@ class _Turn:
             attempt.is_stale = True
 
     def settled(self) -> list[Record]:
+        """Its records, each with its span."""
         if self.is_dirty:
             latest = max(self.attempts)
             for number, attempt in self.attempts.items():
                 settle(attempt, is_superseded=number < latest)
-            self.records = [r for a in self.attempts.values() for r in a.records.values() if r.span is not None]
+            self.records = [record for attempt in self.attempts.values() for record in attempt.all()]
             self.is_dirty = False
         return self.records

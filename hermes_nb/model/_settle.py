@@ -2,114 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from hermes_nb.model._span import MAX_OUTPUT_CHARS, OPERATIONS, USAGE_KEYS, Note, Span
+from hermes_nb.model._record import Attempt, Record, as_count, as_number, as_text, is_before, when
+from hermes_nb.model._span import MAX_OUTPUT_CHARS, OPERATIONS, USAGE_KEYS, Span, SpanDraft, freeze
 from hermes_nb.model.event import Event
 
 _TOOL_STATUSES = frozenset({"ok", "error", "stopped", "timed_out", "denied", "skipped"})
 _DENIALS = frozenset({"deny", "denied", "no", "false", "reject", "rejected", "refuse", "refused"})
-_RANKS = {"turn": 0, "agent": 1, "model": 2, "tool": 2, "wait": 3}
 _MAX_DEPTH = 64
 _CLOCK_SLACK_S = 1.0
 _NOTHING: Mapping[str, Any] = {}
 
-
-def when(event: Event) -> tuple[float, str, int]:
-    """Order of events over all producers: by clock, and by each producer's own count where clocks agree."""
-    return (event.at_unix_s, event.producer, event.seq)
-
-
-class Record:
-    """What the events of one span said."""
-
-    __slots__ = ("chunks", "end", "id", "kind", "order", "retries", "seen", "span", "start")
-
-    def __init__(self, span_id: str, kind: str, seen: Event) -> None:
-        self.id = span_id
-        self.kind = kind
-        self.seen = seen
-        self.start: Event | None = None
-        self.end: Event | None = None
-        self.chunks: list[Event] = []
-        self.retries: list[Event] = []
-        self.span: Span | None = None
-        self.order: tuple[float, int, str, int, str, str, int, str] = (0.0, 0, "", 0, "", "", 0, "")
-
-    def add_chunk(self, event: Event) -> None:
-        """Keep a piece of streamed text in its producer's order."""
-        chunks = self.chunks
-        chunks.append(event)
-        if len(chunks) > 1 and (event.producer, event.seq) < (chunks[-2].producer, chunks[-2].seq):
-            chunks.sort(key=lambda e: (e.producer, e.seq))
-
-    def streamed(self, kind: str) -> str:
-        """Text that streamed in, without what a retry made void."""
-        after = max(map(when, self.retries)) if self.retries else None
-        return "".join(
-            _text(e.data.get("text")) for e in self.chunks if e.kind == kind and (after is None or when(e) > after)
-        )
-
-
-class Attempt:
-    """One try of a turn.
-
-    Attributes:
-        is_stale: Something happened that may change any of its spans.
-    """
-
-    __slots__ = ("first", "is_stale", "last", "records", "retries", "session_id", "state", "turn_id")
-
-    def __init__(self, event: Event) -> None:
-        self.session_id = event.session_id
-        self.turn_id = event.turn_id
-        self.first = event
-        self.last = event
-        self.records: dict[tuple[str, str], Record] = {}
-        self.retries: list[Event] = []
-        self.is_stale = True
-        self.state: tuple[float | None, str] = (None, "")
-        if event.turn_id:
-            self.records["turn", event.turn_id] = Record(event.turn_id, "turn", event)
-
-    @property
-    def root(self) -> Record | None:
-        """The record of the turn itself; None for events outside any turn."""
-        return self.records.get(("turn", self.turn_id))
-
-    def saw(self, event: Event) -> None:
-        """Note the first and the last sign of life."""
-        if when(event) < when(self.first):
-            self.first = event
-            self.is_stale = True
-        elif when(event) > when(self.last):
-            self.last = event
-
-    def record(self, kind: str, event: Event) -> Record:
-        """The record an event belongs to, marked as changed."""
-        span_id = event.span_id
-        if kind == "turn":
-            span_id = event.turn_id
-        elif kind == "wait":
-            span_id = _text(event.data.get("request_id")) or span_id
-        record = self.records.get((kind, span_id))
-        if record is None:
-            record = self.records[kind, span_id] = Record(span_id, kind, event)
-            self.is_stale = self.is_stale or kind == "wait"
-        elif when(event) < when(record.seen):
-            record.seen = event
-        record.span = None
-        return record
+_Common: TypeAlias = tuple[
+    str, str | None, str, str, int, str, str, str, str, float, float | None, float | None, str, bool
+]  # fmt: skip
 
 
 def settle(attempt: Attempt, *, is_superseded: bool) -> None:
     """Build the spans that are missing or no longer right.
 
     Args:
-        attempt: Its records get their `span` and `order`.
+        attempt: Its records get their `span`.
         is_superseded: A later attempt began: what still runs here was killed.
     """
     root = attempt.root
@@ -119,58 +35,40 @@ def settle(attempt: Attempt, *, is_superseded: bool) -> None:
     elif is_superseded:
         over_at, over = attempt.last.at_unix_s, "killed"
     if attempt.is_stale:
+        attempt.missing.clear()
         _assign_retries(attempt)
-        for record in attempt.records.values():
+        for record in attempt.all():
             record.span = None
     elif attempt.state != (over_at, over):
-        for record in attempt.records.values():
+        for record in attempt.all():
             if record.end is None:
                 record.span = None
     attempt.is_stale = False
     attempt.state = (over_at, over)
     builder = _Builder(attempt, over_at, over)
-    for record in attempt.records.values():
+    for record in attempt.all():
         if record.span is None and record is not root:
             record.span = builder.build(record)
     if root is not None:
+        root.seen = attempt.first
         builder.build_turn(root)
-
-
-def note(event: Event) -> Note:
-    """One line for people about an event that is no part of a span."""
-    data = event.data
-    if event.kind == "model.retried":
-        wait = _number(data.get("wait_s"))
-        tries = "/".join(str(n) for k in ("n_retry", "n_retries_max") if (n := _count(data.get(k))) is not None)
-        parts = [f"retry {tries}".rstrip(), _text(data.get("reason"))]
-        parts.append(f"waits {wait:g} s" if wait is not None else "")
-        text = " · ".join(p for p in parts if p)
-    elif event.kind == "warning":
-        text = _text(data.get("message")) or _text(data.get("code"))
-    elif event.kind == "steer.received":
-        text = f"steered: {_text(data.get('text'))}" + ("" if data.get("applied", True) else " (not applied)")
-    elif event.kind == "context.compressed":
-        text = f"context compressed: {data.get('n_messages_before', '?')} -> {data.get('n_messages_after', '?')} msgs"
-    else:
-        text = f"{event.kind}: {', '.join(f'{k}={v}' for k, v in list(data.items())[:8])}"[:500]
-    return Note(
-        event.at_unix_s, event.kind, text, event.session_id, event.turn_id, event.attempt, event.span_id
-    )  # fmt: skip
 
 
 def _assign_retries(attempt: Attempt) -> None:
     """Give each retry to its model call: by span, else to the latest call that had started."""
-    models = [r for r in attempt.records.values() if r.kind == "model"]
+    models = list(attempt.records["model"].values())
     for record in models:
-        record.retries = []
+        record.retries = None
+    attempt.has_loose_retries = any(e.span_id not in attempt.records["model"] for e in attempt.retries)
     if not attempt.retries or not models:
         return
     models.sort(key=lambda r: when(r.start or r.seen))
     starts = [when(r.start or r.seen) for r in models]
     for event in attempt.retries:
-        named = attempt.records.get(("model", event.span_id))
+        named = attempt.records["model"].get(event.span_id)
         latest = models[max(0, bisect_right(starts, when(event)) - 1)]
-        (named or latest).retries.append(event)
+        record = named or latest
+        record.retries = [*(record.retries or ()), event]
 
 
 class _Builder:
@@ -178,142 +76,169 @@ class _Builder:
 
     def __init__(self, attempt: Attempt, over_at: float | None, over: str) -> None:
         self.attempt = attempt
+        self.turn_id = attempt.turn_id
         self.over_at = over_at
         self.over = over
         root = attempt.root
         told = root.start.data if root is not None and root.start is not None else _NOTHING
-        self.agent = _text(told.get("agent"))
-        self.model = _text(told.get("model"))
-        self.provider = _text(told.get("provider"))
+        self.agent = as_text(told.get("agent"))
+        self.model = as_text(told.get("model"))
+        self.provider = as_text(told.get("provider"))
         self.agents: dict[str, str] = {}
-        self.taken = {r.id for r in attempt.records.values() if r.kind != "wait"} if _has_waits(attempt) else set()
+        self.makers = {"model": self._model, "tool": self._tool, "agent": self._delegated, "wait": self._wait}
 
     def build(self, record: Record) -> Span:
         """The span of a record that is not the turn."""
-        kind = record.kind
         told = record.start.data if record.start is not None else _NOTHING
         got = record.end.data if record.end is not None else _NOTHING
-        seen = record.seen
-        span_id, parent_id = record.id, seen.parent_id
-        if kind == "wait":
-            shared = seen.span_id in self.taken
-            parent_id = seen.span_id if shared else seen.parent_id
-            span_id = f"{seen.span_id}/{record.id}" if shared else seen.span_id
-        if parent_id is None or parent_id == span_id:
-            parent_id = self.attempt.turn_id or None
-        fields = self._interval(record, got)
-        if kind == "model":
-            fields |= self._model_fields(record, told, got)
-        elif kind == "tool":
-            fields |= _tool_fields(record, told, got)
-        elif kind == "agent":
-            fields |= _agent_fields(told, got)
-        else:
-            fields |= _wait_fields(record, told, got)
-        name = fields.pop("name")
-        return self._span(record, span_id, parent_id, name, name if kind == "agent" else self._agent(parent_id), fields)
+        return freeze(self.makers[record.kind](record, told, got))
 
     def build_turn(self, root: Record) -> None:
         """The turn's own span; it counts what its children say."""
-        children = [r.span for r in self.attempt.records.values() if r is not root and r.span is not None]
-        models = [s for s in children if s.kind == "model"]
+        children = [r.span for r in self.attempt.records["model"].values() if r.span is not None]
         told = root.start.data if root.start is not None else _NOTHING
         got = root.end.data if root.end is not None else _NOTHING
-        fields = self._interval(root, got)
-        usage = _usage(got.get("usage")) if root.end is not None else {}
-        text = _text(got.get("text"))
-        if root.end is None and models:
-            latest = max(models, key=lambda s: (s.start_unix_s, s.api_call, s.span_id))
-            text = latest.text
+        text, outcome, status = as_text(got.get("text")), "", "ok"
         if root.end is not None:
-            outcome = root.end.kind.removeprefix("turn.")
-            fields["status"] = {"completed": "ok", "failed": "error"}.get(outcome, "stopped")
-            stated = _text(got.get("status"))
-            if outcome == "stopped" and stated == "timed_out":
-                fields["status"] = "timed_out"
-            fields["outcome"] = stated or outcome
-        fields |= {
-            "model": self.model or next((s.model for s in models if s.model), ""),
-            "provider": self.provider or next((s.provider for s in models if s.provider), ""),
-            "prompt": _text(told.get("prompt")),
-            "host": _text(told.get("host")),
-            "runtime": _text(told.get("runtime")),
-            "text": text or root.streamed("model.delta"),
-            "usage": usage or _sum_usage(models),
-            "cost_usd": _number(got.get("cost_usd")),
-            "cost_status": _text(got.get("cost_status")),
-            "n_retries": len(self.attempt.retries),
-            "error": _text(got.get("error")),
-            "error_type": _text(got.get("error_type")),
-            "hint": _text(got.get("hint")),
-            "reason": _text(got.get("reason")),
-        }
-        span = self._span(root, root.id, None, self.agent, self.agent, fields)
+            ending = root.end.kind.removeprefix("turn.")
+            outcome = as_text(got.get("status")) or ending
+            status = {"completed": "ok", "failed": "error"}.get(ending, "stopped")
+            if status == "stopped" and outcome == "timed_out":
+                status = outcome
+        elif children:
+            text = max(children, key=lambda s: (s.start_unix_s, s.api_call, s.span_id)).text
+        draft = SpanDraft(
+            *self._common(root, got, root.id, None, self.agent, status),
+            model=self.model or next((s.model for s in children if s.model), ""),
+            provider=self.provider or next((s.provider for s in children if s.provider), ""),
+            outcome=outcome,
+            n_retries=len(self.attempt.retries),
+            usage=_usage(got.get("usage")) or _sum_usage(children),
+            cost_usd=as_number(got.get("cost_usd")),
+            cost_status=as_text(got.get("cost_status")),
+            prompt=as_text(told.get("prompt")),
+            text=text or root.streamed("model.delta"),
+            error=as_text(got.get("error")),
+            error_type=as_text(got.get("error_type")),
+            hint=as_text(got.get("hint")),
+            reason=as_text(got.get("reason")),
+            host=as_text(told.get("host")),
+            runtime=as_text(told.get("runtime")),
+        )
+        span = freeze(draft)
         root.span = root.span if root.span == span else span
 
-    def _span(
-        self, record: Record, span_id: str, parent_id: str | None, name: str, agent: str, fields: dict[str, Any]
-    ) -> Span:
-        seen = record.seen
-        span = Span(
-            span_id=span_id,
-            parent_id=parent_id,
-            session_id=seen.session_id,
-            turn_id=seen.turn_id,
-            attempt=seen.attempt,
-            kind=record.kind,
-            operation=OPERATIONS[record.kind],
-            name=name,
-            agent=agent,
-            **fields,
+    def _model(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> Span:
+        end = record.end
+        is_done = end is not None and end.kind != "model.failed"
+        is_live = got.get("replayed") is not True
+        model = as_text(got.get("model")) or as_text(told.get("model")) or self.model
+        calls = got.get("tool_calls")
+        names = [as_text(c.get("name")) for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else ()
+        return SpanDraft(
+            *self._common(record, got, record.id, record.seen.parent_id, model, "ok" if is_done else "error"),
+            model=model,
+            provider=as_text(got.get("provider")) or as_text(told.get("provider")) or self.provider,
+            n_retries=len(record.retries) if record.retries else 0,
+            usage=_usage(got.get("usage")) if is_live else {},
+            cost_usd=as_number(got.get("cost_usd")) if is_live else None,
+            api_call=as_count(got.get("api_call")) or as_count(told.get("api_call")) or 0,
+            n_messages=as_count(got.get("n_messages")) or as_count(told.get("n_messages")) or 0,
+            tool_calls=tuple(names),
+            finish_reason=as_text(got.get("finish_reason")),
+            prompt=as_text(got.get("last_message")) or as_text(told.get("last_message")),
+            prompt_chars=as_count(got.get("last_message_chars")) or as_count(told.get("last_message_chars")),
+            text=as_text(got.get("text")) if is_done else record.streamed("model.delta"),
+            reasoning=as_text(got.get("reasoning")) or record.streamed("reasoning.delta"),
+            error=as_text(got.get("error")),
+            error_type=as_text(got.get("error_type")),
         )
-        record.order = (
-            span.start_unix_s, _RANKS[record.kind], seen.producer, seen.seq, seen.session_id, seen.turn_id,
-            seen.attempt, span_id,
-        )  # fmt: skip
-        return span
 
-    def _interval(self, record: Record, got: Mapping[str, Any]) -> dict[str, Any]:
-        """Start, end, duration, and the status as far as time tells it."""
-        start, end = record.start, record.end
-        first = self.attempt.first if record.kind == "turn" else record.seen
-        if end is None:
-            begin = start.at_unix_s if start is not None else first.at_unix_s
-            if self.over_at is None:
-                return {"start_unix_s": begin, "end_unix_s": None, "duration_ms": None, "status": "running"}
-            finish = max(begin, self.over_at)
-            return {
-                "start_unix_s": begin,
-                "end_unix_s": finish,
-                "duration_ms": (finish - begin) * 1000,
-                "status": self.over,
-            }
-        replayed = got.get("replayed") is True
-        duration = None if replayed else _number(got.get("duration_ms"))
-        own = _number(got.get("started_at_unix_s"))
-        if own is not None and own > end.at_unix_s + _CLOCK_SLACK_S:
-            own = None
-        if own is not None:
-            begin = own
-        elif start is not None:
-            begin = start.at_unix_s
+    def _tool(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> Span:
+        output = record.streamed("tool.output")
+        hint = record.chunks[0].data if record.chunks else _NOTHING
+        status, error = as_text(got.get("status")), as_text(got.get("error"))
+        if status not in _TOOL_STATUSES:
+            status = "error" if error else "ok"
+        name = as_text(told.get("name")) or as_text(got.get("name")) or as_text(hint.get("name"))
+        return SpanDraft(
+            *self._common(record, got, record.id, record.seen.parent_id, name, status),
+            tool_call_id=as_text(told.get("tool_call_id") or got.get("tool_call_id") or hint.get("tool_call_id")),
+            arguments=as_text(told.get("arguments")) or as_text(got.get("arguments")),
+            result=as_text(got.get("result")),
+            result_chars=as_count(got.get("result_chars")),
+            output=output[:MAX_OUTPUT_CHARS],
+            output_chars=len(output),
+            error=error,
+            error_type=as_text(got.get("error_type")),
+            builtin=(got.get("builtin") or told.get("builtin")) is True,
+        )
+
+    def _delegated(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> Span:
+        name = as_text(told.get("name")) or as_text(got.get("name"))
+        status = as_text(got.get("status"))
+        if status not in _TOOL_STATUSES:
+            status = "error" if got.get("error") else "ok"
+        return SpanDraft(
+            *self._common(record, got, record.id, record.seen.parent_id, name, status),
+            prompt=as_text(told.get("task")) or as_text(got.get("task")),
+            text=as_text(got.get("text")),
+            error=as_text(got.get("error")),
+            error_type=as_text(got.get("error_type")),
+        )
+
+    def _wait(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> Span:
+        """A wait asked under another span's id gets one of its own; that span is its parent, if it had begun by then."""
+        seen = record.seen
+        span_id, parent_id = seen.span_id, seen.parent_id
+        shared = [r[span_id] for kind, r in self.attempt.records.items() if kind != "wait" and span_id in r]
+        if shared:
+            span_id = f"{seen.span_id}/{record.id}"
+            if not is_before(seen, shared[0].seen):
+                parent_id = seen.span_id
         else:
-            begin = end.at_unix_s - (duration or 0.0) / 1000
-        finish = begin + duration / 1000 if duration is not None else max(begin, end.at_unix_s)
-        if duration is None and not replayed and (own is not None or start is not None):
-            duration = (finish - begin) * 1000
-        return {
-            "start_unix_s": begin,
-            "end_unix_s": finish,
-            "duration_ms": duration,
-            "status": "ok",
-            "replayed": replayed,
-        }
+            self.attempt.missing.add(span_id)
+        name, answer = seen.kind.partition(".")[0], as_text(got.get("answer"))
+        is_refused = name == "approval" and answer.strip().lower() in _DENIALS
+        return SpanDraft(
+            *self._common(record, got, span_id, parent_id, name, "denied" if is_refused else "ok"),
+            prompt=as_text(told.get("question")) or as_text(told.get("name")),
+            arguments=as_text(told.get("arguments")),
+            result=answer,
+        )
 
-    def _agent(self, parent_id: str | None) -> str:
-        """Name of the nearest agent around a span, itself included."""
-        if parent_id is None or parent_id == self.attempt.turn_id:
-            return self.agent
+    def _common(
+        self, record: Record, got: Mapping[str, Any], span_id: str, parent_id: str | None, name: str, status: str
+    ) -> _Common:
+        """The fields every span has, in the order in which `Span` declares them; `status` is that of a finished one."""
+        seen, kind = record.seen, record.kind
+        if kind != "turn" and (parent_id is None or parent_id == span_id):
+            parent_id = self.turn_id or None
+        if kind == "agent":
+            agent = name
+        elif parent_id is None or parent_id == self.turn_id:
+            agent = self.agent
+        else:
+            agent = self._agent(parent_id)
+        replayed = False
+        start, end = record.start, record.end
+        if end is None:
+            begin = start.at_unix_s if start is not None else seen.at_unix_s
+            if self.over_at is None:
+                finish, duration, status = None, None, "running"
+            else:
+                finish, status = max(begin, self.over_at), self.over
+                duration = (finish - begin) * 1000
+        else:
+            replayed = got.get("replayed") is True
+            begin, finish, duration = _interval(start, end, got, replayed=replayed)
+        return (
+            span_id, parent_id, seen.session_id, seen.turn_id, seen.attempt, kind, OPERATIONS[kind], name, agent,
+            begin, finish, duration, status, replayed,
+        )  # fmt: skip
+
+    def _agent(self, parent_id: str) -> str:
+        """Name of the nearest agent around a span."""
         known = self.agents.get(parent_id)
         if known is None:
             known = self.agents[parent_id] = self._walk(parent_id)
@@ -321,114 +246,46 @@ class _Builder:
 
     def _walk(self, span_id: str) -> str:
         at: str | None = span_id
+        records = self.attempt.records
         for _ in range(_MAX_DEPTH):
-            if at is None or at == self.attempt.turn_id:
+            if at is None or at == self.turn_id:
                 break
-            agent = self.attempt.records.get(("agent", at))
+            agent = records["agent"].get(at)
             if agent is not None:
-                source = agent.start or agent.end or agent.seen
-                return _text(source.data.get("name"))
-            around = self.attempt.records.get(("tool", at)) or self.attempt.records.get(("model", at))
-            at = around.seen.parent_id if around is not None else None
+                return as_text((agent.start or agent.end or agent.seen).data.get("name"))
+            around = records["tool"].get(at) or records["model"].get(at)
+            if around is None:
+                self.attempt.missing.add(at)
+                break
+            at = around.seen.parent_id
         return self.agent
 
-    def _model_fields(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> dict[str, Any]:
-        model = _text(got.get("model")) or _text(told.get("model")) or self.model
-        failed = record.end is not None and record.end.kind == "model.failed"
-        is_done = record.end is not None and not failed
-        calls = got.get("tool_calls")
-        names = [_text(c.get("name")) for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else []
-        fields: dict[str, Any] = {
-            "name": model,
-            "model": model,
-            "provider": _text(got.get("provider")) or _text(told.get("provider")) or self.provider,
-            "api_call": _count(got.get("api_call")) or _count(told.get("api_call")) or 0,
-            "n_messages": _count(got.get("n_messages")) or _count(told.get("n_messages")) or 0,
-            "prompt": _text(got.get("last_message")) or _text(told.get("last_message")),
-            "text": _text(got.get("text")) if is_done else record.streamed("model.delta"),
-            "reasoning": _text(got.get("reasoning")) or (record.streamed("reasoning.delta") if record.chunks else ""),
-            "tool_calls": tuple(n for n in names if n),
-            "finish_reason": _text(got.get("finish_reason")),
-            "n_retries": len(record.retries),
-            "error": _text(got.get("error")),
-            "error_type": _text(got.get("error_type")),
-        }
-        if got.get("replayed") is not True:
-            fields["usage"] = _usage(got.get("usage"))
-            fields["cost_usd"] = _number(got.get("cost_usd"))
-        if failed:
-            fields["status"] = "error"
-        return fields
 
-
-def _tool_fields(record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> dict[str, Any]:
-    output = record.streamed("tool.output") if record.chunks else ""
-    hint = record.chunks[0].data if record.chunks else _NOTHING
-    fields: dict[str, Any] = {
-        "name": _text(told.get("name")) or _text(got.get("name")) or _text(hint.get("name")),
-        "arguments": _text(told.get("arguments")) or _text(got.get("arguments")),
-        "result": _text(got.get("result")),
-        "result_chars": _count(got.get("result_chars")),
-        "output": output[:MAX_OUTPUT_CHARS],
-        "output_chars": len(output),
-        "error": _text(got.get("error")),
-        "error_type": _text(got.get("error_type")),
-        "builtin": (got.get("builtin") or told.get("builtin")) is True,
-    }
-    status = _text(got.get("status"))
-    if record.end is not None:
-        fields["status"] = status if status in _TOOL_STATUSES else ("error" if fields["error"] else "ok")
-    return fields
-
-
-def _agent_fields(told: Mapping[str, Any], got: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "name": _text(told.get("name")) or _text(got.get("name")),
-        "prompt": _text(told.get("task")) or _text(got.get("task")),
-        "text": _text(got.get("text")),
-        "error": _text(got.get("error")),
-        "error_type": _text(got.get("error_type")),
-        **({"status": "error"} if got.get("error") else {}),
-    }
-
-
-def _wait_fields(record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> dict[str, Any]:
-    answer = _text(got.get("answer"))
-    fields: dict[str, Any] = {
-        "name": record.seen.kind.partition(".")[0],
-        "prompt": _text(told.get("question")) or _text(told.get("name")),
-        "arguments": _text(told.get("arguments")),
-        "result": answer,
-    }
-    if record.end is not None and fields["name"] == "approval" and answer.strip().lower() in _DENIALS:
-        fields["status"] = "denied"
-    return fields
-
-
-def _has_waits(attempt: Attempt) -> bool:
-    return any(r.kind == "wait" for r in attempt.records.values())
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else "" if value is None else str(value)
-
-
-def _number(value: object) -> float | None:
-    """A finite number, 0 or more; None for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        return None
-    return float(value)
-
-
-def _count(value: object) -> int | None:
-    number = _number(value)
-    return None if number is None else int(number)
+def _interval(
+    start: Event | None, end: Event, got: Mapping[str, Any], *, replayed: bool
+) -> tuple[float, float, float | None]:
+    """Start, end, and duration as measured, of a span that completed."""
+    duration = None if replayed else as_number(got.get("duration_ms"))
+    own = as_number(got.get("started_at_unix_s"))
+    if own is not None and own <= end.at_unix_s + _CLOCK_SLACK_S:
+        begin = own
+    elif start is not None:
+        begin = start.at_unix_s
+    else:
+        begin = end.at_unix_s - (duration or 0.0) / 1000
+        own = None
+        if duration is None:
+            return begin, begin, None
+    if duration is not None:
+        return begin, begin + duration / 1000, duration
+    finish = max(begin, end.at_unix_s)
+    return begin, finish, None if replayed else (finish - begin) * 1000
 
 
 def _usage(value: object) -> dict[str, int]:
-    if not isinstance(value, Mapping):
+    if not isinstance(value, Mapping) or not value:
         return {}
-    return {k: n for k in USAGE_KEYS if (n := _count(value.get(k))) is not None}
+    return {k: n for k in USAGE_KEYS if (n := as_count(value.get(k))) is not None}
 
 
 def _sum_usage(spans: Iterable[Span]) -> dict[str, int]:

@@ -21,9 +21,9 @@ class Story:
     notes: list[Note] = field(default_factory=list)
 
     @property
-    def is_last_attempt(self) -> bool:
-        """False when a later attempt took over."""
-        return self.turn is None or self.turn.status != "killed"
+    def answer(self) -> str:
+        """What the turn answered, or has so far; "" for an attempt that another took over."""
+        return "" if self.turn is None or self.turn.status == "killed" else self.turn.text
 
 
 def folder_of(source: Source) -> Folder:
@@ -48,3 +48,8 @@ def stories(source: Source) -> list[Story]:
     for note in folder.notes():
         found.setdefault((note.session_id, note.turn_id, note.attempt), Story()).notes.append(note)
     return list(found.values())
+
+
+def has_several_turns(told: list[Story]) -> bool:
+    """Whether the log holds more than one turn, so that each needs its prompt beside it."""
+    return len({(s.turn.session_id, s.turn.turn_id) for s in told if s.turn is not None}) > 1

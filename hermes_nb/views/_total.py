@@ -8,6 +8,9 @@ from typing import Any
 from hermes_nb.model.span import USAGE_KEYS, Span, busy_ms
 from hermes_nb.views._source import Source, folder_of
 
+# A call in one of these states was sent, and may have been billed, but nobody said for how much.
+_CUT_SHORT = frozenset({"stopped", "killed", "timed_out"})
+
 
 def own_figures(spans: Iterable[Span]) -> dict[tuple[str, str, int, str], tuple[dict[str, int], float | None]]:
     """What each span adds to the sums: (tokens, cost) by `Span.key`.
@@ -54,10 +57,11 @@ def totals(source: Source, *, now_unix_s: float | None = None) -> dict[str, Any]
         now_unix_s: The present, for the duration of what is still running; None leaves the running part out.
 
     Returns:
-        n_turns, n_spans, n_model_calls, n_tool_calls, n_replayed, n_retries, n_errors: counts; one key per name in
-        `USAGE_KEYS` and cost_usd: None when nothing is known; is_cost_partial, is_usage_partial: some model call said
-        nothing, so the sum is a lower bound; duration_ms: wall time in turns (a union), None when unknown; status: of
-        the last turn, "" without one; models, agents, sessions: names in order of appearance.
+        n_turns, n_spans, n_model_calls, n_live_calls (model calls that were sent), n_tool_calls, n_replayed, n_retries,
+        n_errors: counts; one key per name in `USAGE_KEYS` and cost_usd: None when nothing is known; is_usage_partial,
+        is_cost_partial: a call that was sent has no figure, so the sum is a lower bound; duration_ms: wall time in
+        turns (a union), None when unknown; status: of the last turn, "" without one; models, agents, sessions: names
+        in order of appearance.
     """
     return totals_of(folder_of(source).spans(), now_unix_s=now_unix_s)
 
@@ -74,25 +78,29 @@ def totals_of(spans: list[Span], *, now_unix_s: float | None = None) -> dict[str
             cost = (cost or 0.0) + usd
     turns = [s for s in spans if s.kind == "turn"]
     models = [s for s in spans if s.kind == "model"]
-    billed = [s for s in models if not s.replayed and s.status == "ok"]
-    told = {s.key[:3] for s in turns if s.cost_usd is not None}
-    counted = {s.key[:3] for s in turns if s.usage and not s.is_running and s.status != "killed"}
+    cut_short = [s for s in models if s.status in _CUT_SHORT]
+    answered = [s for s in models if s.status == "ok" and not s.replayed]
+    told_usage = {s.key[:3] for s in turns if own[s.key][0]}
+    told_cost = {s.key[:3] for s in turns if s.cost_usd is not None}
     duration = busy_ms(turns or spans, until_unix_s=now_unix_s)
     return {
         "n_turns": len({s.key[:2] for s in turns}),
         "n_spans": len(spans),
         "n_model_calls": len(models),
+        "n_live_calls": sum(not s.replayed for s in models),
         "n_tool_calls": sum(s.kind == "tool" for s in spans),
         "n_replayed": sum(s.replayed for s in spans),
         "n_retries": sum(s.n_retries for s in turns),
         "n_errors": sum(s.status == "error" for s in spans),
         **{k: usage.get(k) for k in USAGE_KEYS},
         "cost_usd": cost,
-        "is_cost_partial": any(s.cost_usd is None and s.key[:3] not in told for s in billed),
-        "is_usage_partial": any(not s.usage and s.key[:3] not in counted for s in billed),
+        "is_usage_partial": any(not s.usage for s in cut_short)
+        or any(not s.usage and s.key[:3] not in told_usage for s in answered),
+        "is_cost_partial": any(s.cost_usd is None for s in cut_short)
+        or any(s.cost_usd is None and s.key[:3] not in told_cost for s in answered),
         "duration_ms": duration if any(s.end_unix_s is not None or now_unix_s for s in turns or spans) else None,
         "status": turns[-1].outcome or turns[-1].status if turns else "",
-        "models": _unique(s.model for s in [*models, *turns]),
+        "models": _unique(s.model for s in models or turns),
         "agents": _unique(s.agent for s in spans),
         "sessions": _unique(s.session_id for s in spans),
     }
@@ -100,7 +108,8 @@ def totals_of(spans: list[Span], *, now_unix_s: float | None = None) -> dict[str
 
 def total_line(total: dict[str, Any]) -> str:
     """`model · tokens · cost · duration · session`; what is not known says so."""
-    parts = [", ".join(total["models"]) or "model unknown", _tokens(total), _cost(total)]
+    parts = [", ".join(total["models"]) or "model unknown"]
+    parts += [_tokens(total), _cost(total)] if total["n_live_calls"] or total["input_tokens"] else ["nothing sent"]
     if total["duration_ms"] is not None:
         parts.append(format_ms(total["duration_ms"]))
     for n, one, many in ((total["n_retries"], "retry", "retries"), (total["n_replayed"], "replayed", "replayed")):
@@ -134,7 +143,7 @@ def format_usd(cost: float) -> str:
 def _tokens(total: dict[str, Any]) -> str:
     sent, got = total["input_tokens"], total["output_tokens"]
     if sent is None and got is None:
-        return "no model call" if not total["n_model_calls"] else "tokens unknown"
+        return "tokens unknown"
     cached = total["cache_read_tokens"]
     text = f"{'unknown' if sent is None else format(sent, ',')} tokens in"
     text += f" ({cached:,} cached)" if cached else ""

@@ -1,14 +1,46 @@
-"""Rows, answer and totals as self-contained HTML: no script, no request, colours of the front end, light and dark."""
+"""Rows, answer and totals as self-contained HTML: no script, no request, colours of the front end, light and dark.
+
+Jupyter front ends prefer text/html to text/markdown, so this is what a finished turn looks like in JupyterLab too, and
+in nbconvert, VS Code and on GitHub. Where a front end strips the style element, the rows still read as lines.
+"""
 
 from __future__ import annotations
 
 import html
 
-from hermes_nb.views._prose import prose
-from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views._prose import to_html
+from hermes_nb.views._source import Source, folder_of, has_several_turns, stories
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, Row, cut_html, valid
-from hermes_nb.views.rows import render as render_rows
+from hermes_nb.views.rows import ERROR_CHARS, Row, cut_html, story_rows, valid
+
+STYLE = """
+.hnb{font-family:var(--jp-content-font-family,system-ui,sans-serif);font-size:var(--jp-content-font-size1,14px);\
+line-height:1.5;color:var(--jp-content-font-color1,inherit);max-width:60em;overflow-wrap:anywhere}
+.hnb h4.hnb-heading{margin:8px 0 4px;font-size:1em;font-weight:600}
+.hnb .hnb-row{padding:3px 0 3px 1.8em;text-indent:-1.8em;font-size:.93em;\
+border-bottom:1px solid var(--jp-border-color2,rgba(128,128,128,.25))}
+.hnb .hnb-row>*{text-indent:0}
+.hnb .hnb-icon{display:inline-block;width:1.5em;text-align:center;margin-right:.3em}
+.hnb .hnb-meta,.hnb .hnb-dim,.hnb .hnb-total{color:var(--jp-content-font-color2,inherit);opacity:.8}
+.hnb .hnb-row code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.93em;background:none;\
+color:inherit;padding:0;white-space:normal}
+.hnb .hnb-error{color:var(--jp-error-color1,#d9443f);font-weight:500}
+.hnb details.hnb-more{display:inline-block;vertical-align:top;max-width:100%}
+.hnb details.hnb-more>summary{cursor:pointer;display:inline}
+.hnb details.hnb-more>summary::after{content:" ▸";opacity:.6}
+.hnb details.hnb-more[open]>summary::after{content:" ▾"}
+.hnb pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;margin:4px 0;padding:6px 8px;\
+font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.9em;color:inherit;\
+background:var(--jp-layout-color2,rgba(128,128,128,.12));border-radius:3px}
+.hnb .hnb-answer{padding:10px 0 4px}
+.hnb .hnb-answer>:first-child{margin-top:0}
+.hnb .hnb-answer pre{max-height:none}
+.hnb .hnb-answer table{border-collapse:collapse;margin:.6em 0;display:block;overflow-x:auto}
+.hnb .hnb-answer th,.hnb .hnb-answer td{padding:3px 10px;\
+border:1px solid var(--jp-border-color2,rgba(128,128,128,.35));text-align:left}
+.hnb .hnb-answer a{color:var(--jp-content-link-color,#0072b2)}
+.hnb .hnb-total{font-size:.86em;padding-top:6px}
+""".strip()
 
 
 def render(source: Source, *, now_unix_s: float | None = None) -> str:
@@ -19,32 +51,44 @@ def render(source: Source, *, now_unix_s: float | None = None) -> str:
         now_unix_s: The present, for the duration of what is still running.
 
     Returns:
-        A `<div>`; "" for an empty log.
+        A `<style>` and a `<div>`; "" for an empty log.
     """
+    body = fragment(source, now_unix_s=now_unix_s)
+    return f"<style>{STYLE}</style>\n{body}" if body else ""
+
+
+def fragment(source: Source, *, now_unix_s: float | None = None) -> str:
+    """The `<div>` of `render`, without its style."""
     folder = folder_of(source)
-    parts: list[str] = []
-    for row in render_rows(folder):
-        parts.append(row_html(row))
-        if row.kind == "final" and row.span is not None and row.span.text.strip():
-            parts.append(f'<div class="hnb-answer">{prose(row.span.text)}</div>')
-    if not parts:
+    told = stories(folder)
+    if not told:
         return ""
-    parts.append(f'<div class="hnb-total">{_escape(total_line(totals(folder, now_unix_s=now_unix_s)))}</div>')
-    return f'<div class="hnb">{"".join(parts)}</div>'
+    parts = ['<div class="hnb tex2jax_ignore mathjax_ignore">']
+    for story in told:
+        answer = story.answer.strip()
+        for row in story_rows(story, with_prompt=has_several_turns(told)):
+            parts.append(row_html(row, with_detail=not (answer and row.kind == "final")))
+        if answer:
+            parts.append(f'<div class="hnb-answer tex2jax_process mathjax_process">{to_html(answer)}</div>')
+    parts.append(f'<div class="hnb-total">{_escape(total_line(totals(folder, now_unix_s=now_unix_s)))}</div></div>')
+    return "\n".join(parts)
 
 
-def row_html(row: Row) -> str:
-    """One row as one `<div>`."""
-    label, meta = _escape(row.label), _escape(row.meta)
-    detail = "".join(
-        f"{p.lead}<code>{cut_html(p.text, p.limit)}</code>" if p.is_code else f"{p.lead}{cut_html(p.text, p.limit)}"
-        for p in row.detail
-    )
+def row_html(row: Row, *, with_detail: bool = True) -> str:
+    """One row as one element: icon, label, meta, detail, error, as the Flyte report has them."""
+    meta = f' <span class="hnb-meta">{_escape(row.meta)}</span>' if row.meta else ""
+    detail = "".join(_piece(p.lead, cut_html(p.text, p.limit, n_chars=p.n_chars), p.is_code) for p in row.detail)
+    detail = f" — {detail}" if detail and with_detail else ""
     error = f' <span class="hnb-error">⚠ {cut_html(row.error, ERROR_CHARS)}</span>' if row.error else ""
-    return (
-        f'<div class="hnb-row">{row.icon} <b>{label}</b> <span class="hnb-meta">{meta}</span>'
-        f"{f' — {detail}' if detail else ''}{error}</div>"
-    )
+    if row.kind == "heading":
+        return f'<h4 class="hnb-heading">{_escape(row.label)}{meta}{detail}</h4>'
+    indent = f' style="margin-left:{row.depth * 1.6:g}em"' if row.depth else ""
+    icon = f'<span class="hnb-icon">{row.icon}</span>'
+    return f'<div class="hnb-row"{indent}>{icon}<b>{_escape(row.label)}</b>{meta}{detail}{error}</div>'
+
+
+def _piece(lead: str, value: str, is_code: bool) -> str:
+    return f"{lead}<code>{value}</code>" if is_code else f'{lead}<span class="hnb-dim">{value}</span>'
 
 
 def _escape(text: str) -> str:

@@ -1,10 +1,16 @@
-"""What a cell shows: tool calls as they run, the answer as Markdown, one line of totals."""
+"""What a cell shows while a turn runs: tool calls as they run, the answer as Markdown, one line of totals."""
 
 from __future__ import annotations
 
-from hermes_nb.views._source import Source, folder_of, stories
+import re
+
+from hermes_nb.views._prose import to_markdown
+from hermes_nb.views._source import Source, folder_of, has_several_turns, stories
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, story_rows, valid
+from hermes_nb.views.rows import ANSWER_CHARS, ERROR_CHARS, Row, cut_text, story_rows, visible
+
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$!&]")
+_TICKS = re.compile(r"`+")
 
 
 def render(source: Source, *, now_unix_s: float | None = None) -> str:
@@ -15,39 +21,66 @@ def render(source: Source, *, now_unix_s: float | None = None) -> str:
         now_unix_s: The present, for the duration of what is still running.
 
     Returns:
-        Rows, answer so far, line of totals; "" for an empty log.
+        Rows (a model call only where it said something before its tool calls, or failed), the answer so far, the line
+        of totals; "" for an empty log.
     """
     folder = folder_of(source)
     blocks: list[str] = []
-    for story in stories(folder):
-        lines = [_line(row) for row in story_rows(story) if _is_shown(row)]
+    told = stories(folder)
+    for story in told:
+        rows = story_rows(story, with_prompt=has_several_turns(told))
+        if rows and rows[0].kind == "heading" and (rows[0].meta or rows[0].detail):
+            blocks.append(_heading(rows[0]))
+        lines = [row_markdown(row) for row in rows if _is_shown(row)]
         if lines:
             blocks.append("\n".join(lines))
-        if story.turn is not None and story.turn.text.strip():
-            blocks.append(valid(story.turn.text).strip("\n"))
+        if answer := story.answer.strip():
+            blocks.append(to_markdown(answer))
     if not blocks and not folder.spans():
         return ""
     blocks.append(f"<sub>{_escape(total_line(totals(folder, now_unix_s=now_unix_s)))}</sub>")
     return "\n\n".join(blocks)
 
 
-def _is_shown(row: Row) -> bool:
-    if row.kind == "final":
-        return row.span is not None and row.span.status != "ok"
-    return row.kind not in ("heading", "model") or bool(row.error)
-
-
-def _line(row: Row) -> str:
-    detail = "".join(p.lead + (_code(cut_text(p.text, p.limit)) if p.is_code else _escape(p.text)) for p in row.detail)
-    mark = " ⏳" if row.span is not None and row.span.is_running else ""
-    line = f"{'  ' * row.depth}- {row.icon}{mark} **{_escape(row.label)}** {_escape(row.meta)}"
-    line += f" — {detail}" if detail.strip() and row.kind != "final" else ""
+def row_markdown(row: Row) -> str:
+    """One row as one item of a list; a running one has an hourglass."""
+    if row.kind == "model" and row.span is not None and not row.error:
+        return f"{'  ' * row.depth}- {row.icon} {_escape(cut_text(row.span.text, ANSWER_CHARS))}"
+    mark = "⏳ " if row.span is not None and row.span.is_running else ""
+    line = f"{'  ' * row.depth}- {mark}{row.icon} **{_escape(row.label)}**"
+    line += f" {_escape(row.meta)}" if row.meta else ""
+    if row.kind != "final":
+        shown = ((p.lead, cut_text(p.text, p.limit, n_chars=p.n_chars), p.is_code) for p in row.detail)
+        detail = "".join(f"{lead}{_code(v) if code else _escape(v)}" for lead, v, code in shown if v or lead != " → ")
+        line += f" — {detail}" if detail else ""
     return f"{line} ⚠ {_escape(cut_text(row.error, ERROR_CHARS))}" if row.error else line
 
 
+def _heading(row: Row) -> str:
+    detail = "".join(f" — {_code(cut_text(p.text, p.limit))}" for p in row.detail)
+    return f"**{_escape(row.label)}** {_escape(row.meta)}".rstrip() + detail
+
+
+def _is_shown(row: Row) -> bool:
+    """A model call shows by what it said before its tool calls, and by what went wrong; the last one is the answer."""
+    span = row.span
+    if row.kind == "heading":
+        return False
+    if row.kind == "final":
+        return span is not None and (span.status != "ok" or bool(row.meta))
+    if row.kind == "model":
+        return bool(row.error) or (span is not None and bool(span.tool_calls) and bool(span.text.strip()))
+    return True
+
+
 def _code(text: str) -> str:
-    return f"`` {text.replace('`', chr(0x2CB))} ``" if text else ""
+    """A code span whose fence is longer than any run of backticks inside."""
+    if not text:
+        return ""
+    fence = "`" * (1 + max((len(run) for run in _TICKS.findall(text)), default=0))
+    pad = " " if text[0] in "` " or text[-1] in "` " else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
 
 
 def _escape(text: str) -> str:
-    return "".join(f"\\{c}" if c in "\\`*_{}[]<>#|~$!" else c for c in valid(text)).replace("\n", " ")
+    return _SPECIAL.sub(r"\\\g<0>", " ".join(visible(text).split()))

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import html
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hermes_nb.model.span import Note, Span
-from hermes_nb.views._source import Source, Story, stories
+from hermes_nb.views._source import Source, Story, has_several_turns, stories
 
 HEADING = "Hermes agent"
 PROMPT_CHARS = 160
@@ -23,8 +23,14 @@ FINAL_CHARS = 300
 ERROR_CHARS = 200
 MAX_CHARS = 20_000
 
-_NOTE_ICONS = {"model.retried": "🔁", "warning": "⚠️", "steer.received": "🧭", "context.compressed": "🗜️"}
-_ENDINGS = {"ok": "✅", "error": "❌", "stopped": "⏹️", "timed_out": "⏱️", "killed": "💀"}
+_NOTES = {
+    "model.retried": ("🔁", "retry"),
+    "warning": ("⚠️", "warning"),
+    "steer.received": ("🧭", "steer"),
+    "context.compressed": ("🗜️", "context compressed"),
+}
+_WORDS = {"error": "failed", "timed_out": "timed out"}
+_ENDINGS = {"ok": "✅", "error": "❌", "stopped": "⏹️", "timed_out": "⏱️", "killed": "⛔"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +42,14 @@ class Piece:
         text: The value, whole.
         limit: Characters shown before it is cut.
         is_code: Shown as code, else dimmed.
+        n_chars: Length of the value where `text` is only its head; None when `text` is all of it.
     """
 
     lead: str
     text: str
     limit: int
     is_code: bool = True
+    n_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +84,8 @@ def render(source: Source) -> list[Row]:
         source: Events, or a folder that a live display keeps.
     """
     told = stories(source)
-    n_turns = len({s.turn.turn_id for s in told if s.turn})
-    rows: list[Row] = []
-    for story in told:
-        rows += story_rows(story, with_prompt=n_turns > 1)
-    return rows
+    with_prompt = has_several_turns(told)
+    return [row for story in told for row in story_rows(story, with_prompt=with_prompt)]
 
 
 def story_rows(story: Story, *, with_prompt: bool = False) -> list[Row]:
@@ -105,21 +110,23 @@ def story_rows(story: Story, *, with_prompt: bool = False) -> list[Row]:
     return rows
 
 
-def cut_text(text: str, limit: int) -> str:
+def cut_text(text: str, limit: int, *, n_chars: int | None = None) -> str:
     """One line: white space collapsed, cut at `limit` characters with `... (+N)` for the rest."""
     shown = " ".join(visible(text[:limit]).split())
-    return shown if len(text) <= limit else f"{shown}... (+{len(text) - limit})"
+    rest = max(len(text), n_chars or 0) - limit
+    return shown if rest <= 0 else f"{shown}... (+{rest})"
 
 
-def cut_html(text: str, limit: int) -> str:
+def cut_html(text: str, limit: int, *, n_chars: int | None = None) -> str:
     """Escaped; what is longer than `limit` becomes a preview that opens, of 20,000 characters at most."""
     text = valid(text)
-    if len(text) <= limit:
+    whole = max(len(text), n_chars or 0)
+    if whole <= limit:
         return html.escape(text)
     body = html.escape(text[:MAX_CHARS])
-    if len(text) > MAX_CHARS:
-        body += f"\n... (+{len(text) - MAX_CHARS} more, truncated)"
-    summary = f"{html.escape(text[:limit])}... (+{len(text) - limit})"
+    if whole > min(len(text), MAX_CHARS):
+        body += f"\n... (+{whole - min(len(text), MAX_CHARS)} more, truncated)"
+    summary = f"{html.escape(text[:limit])}... (+{whole - limit})"
     return f'<details class="hnb-more"><summary>{summary}</summary><pre>{body}</pre></details>'
 
 
@@ -171,14 +178,15 @@ def _span_row(span: Span, depth: int) -> Row:
         icon, label, first = "🧠", span.model or "model", "model turn"
         text = "" if span.status == "error" else span.text or span.reasoning
         if span.prompt or text:
-            pieces = [Piece("", span.prompt, PROMPT_CHARS), Piece(" → ", text, ANSWER_CHARS)]
+            prompt = Piece("", span.prompt, PROMPT_CHARS, n_chars=span.prompt_chars)
+            pieces = [prompt, Piece(" → ", text, ANSWER_CHARS)]
         if span.tool_calls:
             pieces.append(Piece(" · calls ", ", ".join(span.tool_calls), PROMPT_CHARS))
         if usage := usage_text(span):
             pieces.append(Piece(" · ", usage, FINAL_CHARS, is_code=False))
     elif span.kind == "tool":
         icon, label, first = "🛠️", span.name, "tool"
-        result = "" if span.status == "error" and span.error else span.result
+        result = "" if span.error else span.result
         pieces = [
             Piece("", arguments_text(span.arguments), PROMPT_CHARS),
             Piece(" → ", result, ANSWER_CHARS),
@@ -189,8 +197,8 @@ def _span_row(span: Span, depth: int) -> Row:
     else:
         icon, label, first = "✋", span.name, "waiting" if span.is_running else "waited"
         pieces = [Piece("", span.prompt, PROMPT_CHARS), Piece(" → ", span.result, ANSWER_CHARS)]
-    if pieces and pieces[0].lead.startswith(" · "):
-        pieces[0] = Piece(pieces[0].lead.removeprefix(" · "), pieces[0].text, pieces[0].limit, pieces[0].is_code)
+    if pieces:
+        pieces[0] = replace(pieces[0], lead=pieces[0].lead.removeprefix(" · "))
     return Row(
         kind=span.kind,
         icon="♻️" if span.replayed else icon,
@@ -210,7 +218,7 @@ def _meta(span: Span) -> list[str]:
     if span.duration_ms is not None:
         parts.append(f"{span.duration_ms:.0f} ms")
     if span.status not in ("ok", "error"):
-        parts.append(span.status.replace("_", " "))
+        parts.append(_WORDS.get(span.status, span.status))
     return parts
 
 
@@ -221,8 +229,9 @@ def _error(span: Span) -> str:
 
 
 def _note_row(note: Note) -> Row:
-    icon = _NOTE_ICONS.get(note.kind, "•")
-    return Row(kind="note", icon=icon, label=note.kind, detail=(Piece("", note.text, FINAL_CHARS, is_code=False),))
+    icon, label = _NOTES.get(note.kind, ("•", note.kind))
+    detail = (Piece("", note.text, FINAL_CHARS, is_code=False),) if note.text else ()
+    return Row(kind="note", icon=icon, label=label, detail=detail)
 
 
 def _final_row(turn: Span) -> Row:
@@ -231,7 +240,7 @@ def _final_row(turn: Span) -> Row:
         label = "final answer"
         meta = "" if turn.outcome in ("", "completed") else turn.outcome.replace("_", " ")
     else:
-        label, meta = {"error": "failed"}.get(turn.status, turn.status.replace("_", " ")), turn.reason
+        label, meta = _WORDS.get(turn.status, turn.status), f"({turn.reason})" if turn.reason else ""
     detail = (Piece("", turn.text, FINAL_CHARS),) if turn.text or turn.status == "ok" else ()
     error = _error(turn)
     if turn.hint:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views._source import Source, folder_of, has_several_turns, stories
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, visible
-from hermes_nb.views.rows import render as render_rows
+from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, story_rows, visible
 
 
 def render(source: Source, *, whole: bool = True, now_unix_s: float | None = None) -> str:
@@ -20,26 +19,30 @@ def render(source: Source, *, whole: bool = True, now_unix_s: float | None = Non
         One line per row, the answer, and the line of totals; "" for an empty log.
     """
     folder = folder_of(source)
-    lines: list[str] = []
-    for row in render_rows(folder):
-        if row.kind == "heading" and lines:
-            lines.append("")
-        if row.kind == "final" and whole and row.span is not None and row.span.text.strip():
-            lines += [row_text(row, with_detail=False), "", visible(row.span.text).strip("\n"), ""]
-        else:
-            lines.append(row_text(row))
-    if not lines:
+    told = stories(folder)
+    blocks: list[str] = []
+    for story in told:
+        rows = story_rows(story, with_prompt=has_several_turns(told))
+        answer = visible(story.answer).strip() if whole else ""
+        blocks.append("\n".join(row_text(row, with_detail=not (answer and row.kind == "final")) for row in rows))
+        if answer:
+            blocks.append(answer)
+    if not blocks:
         return ""
-    if lines[-1]:
-        lines.append("")
-    lines.append(visible(total_line(totals(folder, now_unix_s=now_unix_s))))
-    return "\n".join(lines)
+    blocks.append(visible(total_line(totals(folder, now_unix_s=now_unix_s))))
+    return "\n\n".join(blocks)
 
 
 def row_text(row: Row, *, with_detail: bool = True) -> str:
     """One row as one line."""
     line = "  " * row.depth + " ".join(p for p in (row.icon, visible(row.label), visible(row.meta)) if p)
-    detail = "".join(p.lead + cut_text(p.text, p.limit) for p in row.detail) if with_detail else ""
-    if detail.strip():
+    if with_detail and (detail := detail_text(row)):
         line += f" — {detail}"
     return f"{line} ⚠ {cut_text(row.error, ERROR_CHARS)}" if row.error else line
+
+
+def detail_text(row: Row) -> str:
+    """A row's values, cut, on one line; an arrow to nothing is left out."""
+    shown = ((p.lead, cut_text(p.text, p.limit, n_chars=p.n_chars)) for p in row.detail)
+    parts = [f"{lead}{value}" for lead, value in shown if value or lead != " → "]
+    return "".join(parts).strip()
