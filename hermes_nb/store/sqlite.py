@@ -7,6 +7,8 @@ connections: one writes, one reads, so that a lock that is waited for stops no r
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import time
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from pathlib import Path
@@ -182,6 +184,10 @@ class Store:
 
 
 async def _connect(path: Path, lock_timeout_s: float) -> tuple[Connection, Connection]:
+    # Private also where the folder is not. Only a missing file is touched: closing a file drops every lock this process
+    # has on it. Whatever else is wrong, sqlite finds out next and says it better.
+    with contextlib.suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
     writer = await Connection.open(path, lock_timeout_s=lock_timeout_s)
     try:
         await damage.check(writer, path)

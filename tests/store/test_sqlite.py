@@ -91,10 +91,14 @@ async def test_a_closed_store_says_so(path: Path) -> None:
             await asked
 
 
-async def test_the_folder_is_private(path: Path) -> None:
+async def test_folder_and_files_are_private(path: Path) -> None:
     store = await Store.open(path)
-    await store.close()
+    await store.ingest([event(1)])
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert {p.name: stat.S_IMODE(p.stat().st_mode) for p in path.parent.iterdir()} == {
+        "store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600,
+    }  # fmt: skip
+    await store.close()
 
 
 async def test_what_was_stored_is_there_after_reopening(path: Path) -> None:
