@@ -52,6 +52,10 @@ class Tree:
         """The JSON schema of the arguments object, as pydantic writes it."""
         return json_schema(self.schema)
 
+    def bare(self) -> Tree:
+        """The tree without what only the JSON schema needs: little that can't be pickled remains."""
+        return Tree(_bare(self.schema), self.config, self.variables)
+
 
 def rewrite(schema: Any) -> Tree:
     """The tree of an arguments model, rewritten; the input stays as it is."""
@@ -94,12 +98,21 @@ def _walk(node: Any) -> Any:
     return _union(walked) if kind == "union" else walked
 
 
+def _bare(node: Any) -> Any:
+    if isinstance(node, (list, tuple)):
+        return type(node)(_bare(item) for item in node)
+    if not isinstance(node, dict):
+        return node
+    left_out = ("metadata", "serialization") if isinstance(node.get("type"), str) else ()
+    return {k: v if k in _OPAQUE else _bare(v) for k, v in node.items() if k not in left_out}
+
+
 def _instance(node: Mapping[str, Any]) -> dict[str, Any]:
     kind = node["type"]
     wanted = Callable if kind == "callable" else type if kind == "is-subclass" else node["cls"]
     base = variable.scalar_base(wanted)
     if base is not None:
-        return _function("function-after", _wrap(wanted)) | {"schema": {"type": base}}
+        return _function("function-after", functools.partial(_wrap, wanted)) | {"schema": {"type": base}}
     return _variable((wanted,))
 
 
@@ -146,14 +159,11 @@ def _function(kind: str, function: Callable[..., Any], call: str = "no-info") ->
     return {"type": kind, "function": {"type": call, "function": function}}
 
 
-def _wrap(wanted: Any) -> Callable[[Any], Any]:
-    def wrap(value: Any) -> Any:
-        if isinstance(value, wanted):
-            return value
-        is_plain = not hasattr(value, "isoformat") or wanted.__module__.partition(".")[0] == "pandas"
-        return wanted(value) if is_plain else wanted.fromisoformat(value.isoformat())
-
-    return wrap
+def _wrap(wanted: Any, value: Any) -> Any:
+    if isinstance(value, wanted):
+        return value
+    is_plain = not hasattr(value, "isoformat") or wanted.__module__.partition(".")[0] == "pandas"
+    return wanted(value) if is_plain else wanted.fromisoformat(value.isoformat())
 
 
 def _look_up(wanted: Any, value: Any, info: Any) -> Any:
@@ -188,21 +198,25 @@ def has_json_values(cls: type[enum.Enum]) -> bool:
     )
 
 
+def _member(cls: Any, value: Any) -> Any:
+    from pydantic_core import PydanticCustomError
+
+    if isinstance(value, cls):
+        return value
+    if isinstance(value, str) and value in cls.__members__:
+        return cls[value]
+    names = ", ".join(f"'{name}'" for name in cls.__members__)
+    raise PydanticCustomError("enum", "Input should be one of {names}", {"names": names})
+
+
 def _by_name(node: Mapping[str, Any]) -> dict[str, Any]:
     cls = node["cls"]
-
-    def member(value: Any) -> Any:
-        from pydantic_core import PydanticCustomError
-
-        if isinstance(value, cls):
-            return value
-        if isinstance(value, str) and value in cls.__members__:
-            return cls[value]
-        names = ", ".join(f"'{name}'" for name in cls.__members__)
-        raise PydanticCustomError("enum", "Input should be one of {names}", {"names": names})
-
     ref = {"ref": node["ref"]} if "ref" in node else {}
-    return _function("function-plain", member) | ref | {"metadata": {_MARK: ("names", list(cls.__members__))}}
+    return (
+        _function("function-plain", functools.partial(_member, cls))
+        | ref
+        | {"metadata": {_MARK: ("names", list(cls.__members__))}}
+    )
 
 
 @functools.cache

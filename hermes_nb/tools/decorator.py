@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, overload
 from hermes_nb.errors import ToolDefinitionError
 from hermes_nb.model.toolspec import ToolSpec
 from hermes_nb.tools import name as names
-from hermes_nb.tools.annotation import Parameter, Signature, display_name, innermost, is_method, read_signature
+from hermes_nb.tools.annotation import Signature, display_name, innermost, is_method, read_signature
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -71,10 +71,11 @@ class Tool:
         self._resemble()
 
     def _resemble(self) -> None:
-        functools.update_wrapper(self, self.function, updated=())
-        self.__name__ = display_name(self.function)
-        self.__qualname__ = getattr(self.function, "__qualname__", self.__name__)
-        self.__doc__ = _documentation(self.function)
+        source = _source(self.function)
+        functools.update_wrapper(self, source, updated=())
+        self.__name__ = display_name(source)
+        self.__qualname__ = getattr(source, "__qualname__", self.__name__)
+        self.__doc__ = _documentation(source)
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], **options: Any) -> Tool:
@@ -98,13 +99,18 @@ class Tool:
         bound = copy.copy(self)
         bound.function = types.MethodType(self.function, subject)
         bound._binds = ""
-        bound._resemble()
+        bound.__wrapped__ = bound.function  # type: ignore[attr-defined]
         return bound
 
     def __getattr__(self, attribute: str) -> Any:
         function = self.__dict__.get("function")
         if function is None:  # while unpickling or copying
             raise AttributeError(attribute)
+        if attribute == "arguments":  # after unpickling
+            from hermes_nb.tools.schema import compile_signature
+
+            self.arguments = compile_signature(self.name, Signature(self._schema.signature, {}), {}).model  # type: ignore[assignment]
+            return self.arguments
         return getattr(function, attribute)
 
     def __copy__(self) -> Tool:
@@ -118,15 +124,17 @@ class Tool:
     def __reduce_ex__(self, protocol: Any) -> Any:
         """By name where the name finds this tool, as functions do; by value for cloudpickle in a notebook."""
         module, qualname = self.__module__, self.__qualname__
-        if not _is_by_value(module, sys._getframe(1)) and _find(module, qualname) is self:
+        pickler = sys._getframe(1).f_globals  # cloudpickle's `dump` calls the pickler, which calls this
+        is_cloudpickle = str(pickler.get("__name__")).rpartition(".")[2] == "cloudpickle"
+        is_by_value = is_cloudpickle and _is_by_value(module, pickler)
+        if not is_by_value and _find(module, qualname) is self:
             return qualname
-        assert self._compiled is not None
-        options = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _REBUILT}
-        return _rebuild, (options, self._compiled.signature, self._compiled.parameters)
+        options = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("arguments", "_compiled")}
+        return _rebuild, (options, self._schema.frozen(whole=is_cloudpickle))
 
     def __repr__(self) -> str:
         try:
-            shown = str(inspect.signature(self.function))
+            shown = str(inspect.signature(_source(self.function)))
         except (ValueError, TypeError):
             shown = "(...)"
         return f"<Tool {self.name}{shown}>"
@@ -134,7 +142,8 @@ class Tool:
     @property
     def is_async(self) -> bool:
         """Whether calling gives an awaitable; also for a wrapper (`functools.wraps`) around a coroutine function."""
-        return inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(innermost(self.function))
+        source = _source(self.function)
+        return inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(innermost(source))
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -192,9 +201,6 @@ class Tool:
         args, kwargs = self.build(arguments, namespace)
         result = self.function(*args, **kwargs)
         return await result if inspect.isawaitable(result) else result
-
-
-_REBUILT = ("arguments", "_compiled")
 
 
 @overload
@@ -301,7 +307,7 @@ def _compile(function: Any, options: dict[str, Any], binds: str, frame: types.Fr
     from hermes_nb.tools.schema import compile_signature
 
     options = dict(options)
-    source = _task_function(function) or function
+    source = _source(function)
     name = options.pop("name", None)
     name = names.check(display_name(source) if name is None else name)
     if inspect.isasyncgenfunction(innermost(source)):
@@ -314,7 +320,7 @@ def _compile(function: Any, options: dict[str, Any], binds: str, frame: types.Fr
         function,
         name,
         docstring.description if description is None else description,
-        compiled.model,
+        compiled.model,  # type: ignore[arg-type]
         _compiled=compiled,
         _binds=binds,
         **options,
@@ -326,7 +332,7 @@ def _documentation(function: Any) -> str | None:
     while isinstance(function, functools.partial):
         function = function.func
     if inspect.isroutine(function):
-        return inspect.getdoc(function)
+        return function.__doc__ or (inspect.getdoc(function) if inspect.ismethod(function) else None)
     if not inspect.isclass(function):
         own = vars(function).get("__doc__") if hasattr(function, "__dict__") else None
         return own or type(function).__call__.__doc__ or type(function).__doc__
@@ -337,12 +343,15 @@ def _documentation(function: Any) -> str | None:
 
 def _task(function: Any) -> Any:
     """The Flyte task in (or behind) a callable, told by its attributes; None when there is none."""
-    task = getattr(function, "__wrapped_task__", function)
-    return task if hasattr(task, "native_interface") and callable(getattr(task, "func", None)) else None
+    for task in (function, getattr(function, "__wrapped_task__", None), getattr(function, "task", None)):
+        if hasattr(task, "native_interface") and callable(getattr(task, "func", None)):
+            return task
+    return None
 
 
-def _task_function(function: Any) -> Any:
-    return function.func if _task(function) is function else None
+def _source(function: Any) -> Any:
+    """What speaks for the callable: a task's own function, whose signature and docstring the task does not show."""
+    return function.func if _task(function) is function else function
 
 
 def _find(module: str, qualname: str) -> Any:
@@ -352,20 +361,21 @@ def _find(module: str, qualname: str) -> Any:
     return found
 
 
-def _is_by_value(module: str, pickler: types.FrameType) -> bool:
-    """Whether cloudpickle is asking, and would pickle a function of that module by value."""
-    caller = str(pickler.f_globals.get("__name__", ""))
-    if caller.rpartition(".")[2] != "cloudpickle":
-        return False
-    registry = pickler.f_globals.get("list_registry_pickle_by_value")
+def _is_by_value(module: str, pickler: Mapping[str, Any]) -> bool:
+    """Whether cloudpickle would take a function of that module by value."""
+    registry = pickler.get("list_registry_pickle_by_value")
     by_value = {"__main__", *(registry() if registry else ())}
     parts = module.split(".")
     return any(".".join(parts[: n + 1]) in by_value for n in range(len(parts)))
 
 
-def _rebuild(options: dict[str, Any], parameters: list[Parameter], schema: dict[str, Any]) -> Tool:
-    """A tool from its pickle: compiled anew for its validator, with the schema it was pickled with."""
-    from hermes_nb.tools.schema import compile_signature
+def _rebuild(options: dict[str, Any], state: dict[str, Any]) -> Tool:
+    from hermes_nb.tools.schema import thawed
 
-    compiled = replace(compile_signature(options["name"], Signature(parameters, {}), {}), parameters=schema)
-    return Tool(arguments=compiled.model, _compiled=compiled, **options)
+    compiled = thawed(options["name"], state)
+    made = object.__new__(Tool)
+    made.__dict__ |= options | {"_compiled": compiled}
+    if compiled.model is not None:
+        made.arguments = compiled.model
+    made._resemble()
+    return made

@@ -6,9 +6,11 @@ names a model class can't have, definitions written where they are used.
 
 from __future__ import annotations
 
+import functools
+import json
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolDefinitionError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from hermes_nb.tools.argument import Validator
+    from hermes_nb.tools.core import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +31,47 @@ class Compiled:
     """A signature, compiled.
 
     Attributes:
-        model: The arguments as a pydantic model; a field has its parameter's name wherever a model class allows it.
         signature: The parameters it was compiled from.
         parameters: JSON schema (draft 2020-12) of the arguments object.
         fields: Parameter name to field name, in the order of the signature.
         variables: Parameter name to the type of the notebook variable it names.
         validator: Takes the arguments object; gives field values, and which fields were given.
+        model: The arguments as a pydantic model; a field has its parameter's name wherever a model class allows it.
+            None after unpickling.
+        tree: What the validator was made of; None when the user wrote the model.
     """
 
-    model: type[BaseModel]
     signature: list[Parameter]
     parameters: dict[str, Any]
     fields: dict[str, str]
     variables: dict[str, Any]
     validator: Validator
+    model: type[BaseModel] | None = None
+    tree: Tree | None = None
+
+    def frozen(self, *, whole: bool) -> dict[str, Any]:
+        """What a pickle holds; `whole` adds the validator's tree, whose functions only cloudpickle can take.
+
+        The tree makes the unpickled tool independent of its annotations: a dataclass that cloudpickle took by value
+        has lost `dataclasses.MISSING` (cloudpickle 3.1), and its string annotations name a module that is not there.
+        """
+        state = {name: getattr(self, name) for name in ("signature", "parameters", "fields", "variables")}
+        return state | {"tree": self.tree.bare() if whole and self.tree is not None else None}
+
+
+def thawed(name: str, state: Mapping[str, Any]) -> Compiled:
+    """The signature a pickle holds: with the schema it was made with, whatever this process would make of it."""
+    from pydantic_core import SchemaError
+
+    known = dict(state)
+    tree = known.pop("tree")
+    if tree is not None:
+        try:
+            return Compiled(**known, tree=tree, validator=tree.validator())
+        except SchemaError:  # the tree of another pydantic: compiled anew below
+            pass
+    fresh = compile_signature(name, Signature(known["signature"], {}), {})
+    return replace(fresh, **known)
 
 
 def compile_signature(name: str, signature: Signature, texts: Mapping[str, str]) -> Compiled:
@@ -58,21 +88,13 @@ def compile_signature(name: str, signature: Signature, texts: Mapping[str, str])
     """
     fields = _field_names([p.name for p in signature.parameters])
     definitions = {p.name: _definition(name, p, fields[p.name], texts.get(p.name, "")) for p in signature.parameters}
-    model = _model(name, signature, fields, definitions)
-    tree = core.rewrite(model.__pydantic_core_schema__)
-    properties = tidy.arguments_schema(tree.json_schema())
+    model, tree, made = _build(name, signature, fields, definitions)
+    schema = tidy.arguments_schema(made)
     for parameter in signature.parameters:
-        label = _label(model, fields[parameter.name])
-        described_property = properties["properties"][label]
-        _add_default(described_property, parameter, model.model_fields[fields[parameter.name]])
-    try:
-        validator = tree.validator()
-    except Exception as exc:
-        raise ToolDefinitionError(
-            f"Tool {name!r}: pydantic can't build a validator for its parameters: {exc}."
-        ) from exc
+        info = model.model_fields[fields[parameter.name]]
+        _add_default(schema["properties"][_label(info, fields[parameter.name])], parameter, info)
     variables = {n: tree.variables[f] for n, f in fields.items() if f in tree.variables}
-    return Compiled(model, signature.parameters, properties, fields, variables, validator)
+    return Compiled(signature.parameters, schema, fields, variables, tree.validator(), model, tree)
 
 
 def _field_names(names: Sequence[str]) -> dict[str, str]:
@@ -116,7 +138,11 @@ def _definition(tool: str, parameter: Parameter, field: str, text: str) -> tuple
         return annotation, ...
     if isinstance(default, FieldInfo) or default is None or isinstance(default, (bool, int, str)):
         return annotation, default
-    return annotation, Field(default_factory=lambda: None if default is ABSENT else default)
+    return annotation, Field(default_factory=functools.partial(_itself, None if default is ABSENT else default))
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 _CURE = (
@@ -125,9 +151,10 @@ _CURE = (
 )
 
 
-def _model(
+def _build(
     tool: str, signature: Signature, fields: Mapping[str, str], definitions: Mapping[str, tuple[Any, Any]]
-) -> type[BaseModel]:
+) -> tuple[type[BaseModel], Tree, dict[str, Any]]:
+    """Model, tree and JSON schema of all parameters; a failure is tried for one by one, to name the one at fault."""
     try:
         return _create(signature, {fields[n]: d for n, d in definitions.items()})
     except Exception as exc:
@@ -141,8 +168,9 @@ def _model(
         ) from exc
 
 
-def _create(signature: Signature, definitions: Mapping[str, tuple[Any, Any]]) -> type[BaseModel]:
-    """The model of some parameters, complete; also proves that JSON can describe it."""
+def _create(
+    signature: Signature, definitions: Mapping[str, tuple[Any, Any]]
+) -> tuple[type[BaseModel], Tree, dict[str, Any]]:
     import warnings
 
     from pydantic import ConfigDict, create_model
@@ -151,8 +179,6 @@ def _create(signature: Signature, definitions: Mapping[str, tuple[Any, Any]]) ->
         extra="forbid",
         arbitrary_types_allowed=True,  # kernel variables; `core` replaces the check of the class by a look-up
         protected_namespaces=(),
-        val_json_bytes="base64",
-        ser_json_bytes="base64",
         regex_engine="python-re",  # patterns written for Python's re, with look-around too
     )
     with warnings.catch_warnings():
@@ -160,12 +186,14 @@ def _create(signature: Signature, definitions: Mapping[str, tuple[Any, Any]]) ->
         model: type[BaseModel] = create_model("Arguments", __config__=config, **definitions)  # type: ignore[call-overload]
         if not model.__pydantic_complete__:
             model.model_rebuild(raise_errors=True, _types_namespace=dict(signature.scope))
-    core.rewrite(model.__pydantic_core_schema__).json_schema()
-    return model
+    tree = core.rewrite(model.__pydantic_core_schema__)
+    tree.validator()
+    made = tree.json_schema()
+    json.dumps(tidy.arguments_schema(made), allow_nan=False)
+    return model, tree, made
 
 
-def _label(model: type[BaseModel], field: str) -> str:
-    info = model.model_fields[field]
+def _label(info: FieldInfo, field: str) -> str:
     label = info.validation_alias or info.alias
     return label if isinstance(label, str) else field
 
@@ -232,4 +260,4 @@ def adopt(name: str, model: type[BaseModel]) -> Compiled:
         raise ToolDefinitionError(f"Tool {name!r}: no schema describes {model.__name__}: {_reason(exc)}.") from exc
     parameters = [Parameter(field, inspect.Parameter.KEYWORD_ONLY) for field in model.model_fields]
     fields = {field: field for field in model.model_fields}
-    return Compiled(model, parameters, schema, fields, {}, _ModelValidator(model))
+    return Compiled(parameters, schema, fields, {}, _ModelValidator(model), model)
