@@ -188,16 +188,15 @@ class _Builder:
         )
 
     def _wait(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> Span:
-        """A wait asked under another span's id gets one of its own; that span is its parent, if it had begun by then."""
+        """A wait's id is made of the span it was asked under and its request; that span is its parent if it had begun."""
         seen = record.seen
-        span_id, parent_id = seen.span_id, seen.parent_id
-        shared = [r[span_id] for kind, r in self.attempt.records.items() if kind != "wait" and span_id in r]
-        if shared:
-            span_id = f"{seen.span_id}/{record.id}"
-            if not is_before(seen, shared[0].seen):
-                parent_id = seen.span_id
-        else:
-            self.attempt.missing.add(span_id)
+        parent_id = seen.parent_id
+        shared = [r[seen.span_id] for kind, r in self.attempt.records.items() if kind != "wait" and seen.span_id in r]
+        if not shared:
+            self.attempt.missing.add(seen.span_id)
+        elif not is_before(seen, shared[0].seen):
+            parent_id = seen.span_id
+        span_id = f"{seen.span_id}/{'wait' if record.id == seen.span_id else record.id}"
         name, answer = seen.kind.partition(".")[0], as_text(got.get("answer"))
         is_refused = name == "approval" and answer.strip().lower() in _DENIALS
         return SpanDraft(
