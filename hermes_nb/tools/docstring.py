@@ -82,8 +82,10 @@ class _Reader:
 
     def read(self) -> None:
         at = 0
+        is_code = False
         while at < len(self.lines):
-            word, style = self._header(at)
+            is_code ^= self.lines[at].lstrip().startswith("```")
+            word, style = ("", "") if is_code else self._header(at)
             if style == "field":
                 at = self._field(at)
             elif not style:
@@ -159,33 +161,43 @@ class _Reader:
         filled = [line for line in body if line.strip()]
         if not filled:
             return
-        base = _indent(filled[0])
-        canonical: list[str] = []
-        for line in body:
-            if not line.strip():
-                canonical.append("")
-            elif style == "numpy":
-                opens = _indent(line) <= base
-                canonical.append(_BULLET.sub("", line.strip()).replace("`", "") if opens else f"    {line.strip()}")
-            else:
-                item = self._item(line)
-                opens = item is not None and (_indent(line) <= base or item["name"] in self.names)
-                canonical.append(f"    {_canonical(item)}" if opens and item else f"        {line.strip()}")
         if style == "numpy":
-            sections = griffe.parse_numpy(
-                griffe.Docstring("\n".join(["Parameters", "----------", *canonical])), warnings=False
-            )
+            head = ["Parameters", "----------"]
+            sections = griffe.parse_numpy(griffe.Docstring("\n".join(head + _numpy(body))), warnings=False)
         else:
             # griffe dedents all lines but the first together: a summary keeps the items indented under "Args:".
-            sections = griffe.parse_google(griffe.Docstring("\n".join(["-", "", "Args:", *canonical])), warnings=False)
+            head = ["-", "", "Args:"]
+            sections = griffe.parse_google(griffe.Docstring("\n".join(head + self._google(filled))), warnings=False)
         self._keep(sections)
+
+    def _google(self, lines: list[str]) -> list[str]:
+        """Each item at four spaces and what continues it at eight, whatever the docstring's own indentation."""
+        base = _indent(lines[0])
+        found = [(line, self._item(line)) for line in lines]
+        at_base = {item["name"] for line, item in found if item and _indent(line) <= base}
+        canonical: list[str] = []
+        for line, item in found:
+            if item and (_indent(line) <= base or item["name"] in self.names - at_base):
+                canonical.append(f"    {_canonical(item)}")
+            elif line.strip() in self.names:  # a name without a word about it
+                canonical.append(f"    {line.strip()}:")
+            elif canonical:
+                canonical.append(f"        {line.strip()}")
+        return canonical
 
     def _field(self, at: int) -> int:
         """Read one field of a Sphinx field list (or an epydoc one); where it is over."""
         match = _FIELD.match(self.lines[at].strip())
         assert match is not None
         end = at + 1
-        while end < len(self.lines) and self.lines[end].strip() and not self._header(end)[1]:
+        indent = _indent(self.lines[at])
+        while end < len(self.lines) and not self._header(end)[1]:
+            line = self.lines[end]
+            following = next((later for later in self.lines[end:] if later.strip()), "")
+            if not line.strip() and _indent(following) <= indent:
+                break
+            if line.strip() and not self.lines[end - 1].strip() and _indent(line) <= indent:
+                break
             end += 1
         if match["kind"] in _FIELD_PARAMETERS and match["rest"].strip():
             import griffe
@@ -200,9 +212,22 @@ class _Reader:
             if section.kind.value != "parameters":
                 continue
             for item in section.value:
-                description = " ".join(item.description.split())
+                kind = str(item.annotation or "")
+                description = " ".join((item.description or (kind if " " in kind else "")).split())
                 if description:
                     self.parameters.setdefault(item.name.lstrip("*"), description)
+
+
+def _numpy(lines: list[str]) -> list[str]:
+    """Each item at the margin and its text at four spaces."""
+    base = min(_indent(line) for line in lines if line.strip())
+    canonical = []
+    for line in lines:
+        if _indent(line) <= base:
+            canonical.append(_BULLET.sub("", line.strip()).replace("`", ""))
+        else:
+            canonical.append(f"    {line.strip()}" if line.strip() else "")
+    return canonical
 
 
 def _canonical(item: re.Match[str]) -> str:
