@@ -49,12 +49,23 @@ class Waiting:
     def __init__(self, main: MainThread) -> None:
         self._main = main
         self._waiters: list[Waiter] = []
+        self._missed: str | None = None
 
     def interrupt(self, cell_id: str | None) -> None:
-        """The user interrupted a tool of that cell: its waiters, and whoever blocks the main thread, are told."""
-        for waiter in list(self._waiters):
-            if waiter.blocks_main or waiter.cell_id == cell_id:
-                waiter.interrupt()
+        """The user interrupted a tool of that cell: its waiters, and whoever blocks the main thread, are told.
+
+        A cell that does not wait yet (its tool ran in the first round of a loop) is told when it does.
+        """
+        waiters = [w for w in list(self._waiters) if w.blocks_main or w.cell_id == cell_id]
+        self._missed = None if waiters else cell_id
+        for waiter in waiters:
+            waiter.interrupt()
+
+    def _enter(self, waiter: Waiter) -> None:
+        self._waiters.append(waiter)
+        if waiter.cell_id is not None and waiter.cell_id == self._missed:
+            self._missed = None
+            waiter.interrupt()
 
     def block(
         self, is_done: Callable[[], bool], wake: WakeUp, on_interrupt: Callable[[], None], cell_id: str | None
@@ -64,7 +75,7 @@ class Waiting:
         waiter = Waiter(on_interrupt, cell_id, on_main)
         woken = threading.Event()
         end = wake.listen(woken.set)
-        self._waiters.append(waiter)
+        self._enter(waiter)
         try:
             if not on_main:
                 while not is_done():
@@ -119,7 +130,7 @@ class Waiting:
 
         beats = [loop.call_later(HEARTBEAT_S, beat)]
         end = wake.listen(from_any_thread)
-        self._waiters.append(waiter)
+        self._enter(waiter)
         try:
             with GUARD.awaiting(on_signal) if on_main else contextlib.nullcontext():
                 while not is_done():

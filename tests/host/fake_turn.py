@@ -78,4 +78,7 @@ class FakeTurn:
 
     @property
     def statuses(self) -> list[str]:
+        """Statuses of the outcomes; waits for the thread, so call it when the turn is about to end."""
+        if self.thread.ident is not None:
+            self.thread.join(10)
         return [o.status for o in self.outcomes]
