@@ -38,13 +38,11 @@ def folder_of(source: Source) -> Folder:
 def stories(source: Source) -> list[Story]:
     """Spans and notes by attempt of a turn, in the order in which the attempts started."""
     folder = folder_of(source)
-    found: dict[tuple[str, str, int], Story] = {}
-    for span in folder.spans():
-        story = found.setdefault((span.session_id, span.turn_id, span.attempt), Story())
-        if span.kind == "turn":
-            story.turn = span
-        else:
-            story.steps.append(span)
+    spans = folder.spans()
+    found = {s.key[:3]: Story(s) for s in spans if s.kind == "turn"}
+    for span in spans:
+        if span.kind != "turn":
+            found.setdefault(span.key[:3], Story()).steps.append(span)
     for note in folder.notes():
         found.setdefault((note.session_id, note.turn_id, note.attempt), Story()).notes.append(note)
     return list(found.values())

@@ -125,8 +125,8 @@ def total_line(total: dict[str, Any]) -> str:
 
 def format_ms(ms: float) -> str:
     """A duration for people: `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 4 min`."""
-    if ms < 1000:
-        return f"{ms:.0f} ms"
+    if ms < 999.5:
+        return f"{round(ms, 1) if ms < 10 else round(ms):g} ms"
     if ms < 59_950:
         return f"{ms / 1000:.1f} s"
     s = round(ms / 1000)
@@ -134,10 +134,12 @@ def format_ms(ms: float) -> str:
 
 
 def format_usd(cost: float) -> str:
-    """A cost for people: `$0.0123`, `$1.20`, `$0`."""
+    """A cost for people: `$0.0123`, `$1.20`, `$0.000012`, `$0`."""
     if cost == 0:
         return "$0"
-    return f"${cost:.2f}" if cost >= 1 else f"${cost:.4f}" if cost >= 0.001 else f"${cost:.2g}"
+    if cost >= 1:
+        return f"${cost:,.2f}"
+    return f"${cost:.4f}" if cost >= 0.001 else f"${cost:.6f}" if cost >= 5e-7 else "less than $0.000001"
 
 
 def _tokens(total: dict[str, Any]) -> str:

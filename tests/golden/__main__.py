@@ -10,7 +10,7 @@ def main() -> None:
         (HERE / f"{name}.jsonl").write_text(text, encoding="utf-8")
     for name in STORED:
         for ending, render in SNAPSHOTS.items():
-            (HERE / f"{name}.{ending}").write_text(render(load(name)), encoding="utf-8")
+            (HERE / f"{name}.{ending}").write_bytes(render(load(name)).encode())
 
 
 main()
