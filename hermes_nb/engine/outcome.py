@@ -67,6 +67,10 @@ class Unreachable(BaseException):
     """Nobody answers at the model's address; ends a turn that Hermes would retry for 22 s."""
 
 
+class Hopeless(BaseException):
+    """Asking again won't help, and Hermes would (8 s after a 404); the cause says why."""
+
+
 def of_result(result: Mapping[str, Any], recorder: Recorder, model: Model, *, stop_reason: str | None) -> Outcome:
     """The outcome of a turn that Hermes ended."""
     exit_reason = str(result.get("turn_exit_reason") or result.get("failure_reason") or "")
@@ -92,6 +96,8 @@ def stopped(recorder: Recorder, reason: str, exit_reason: str = "") -> Outcome:
 
 def failed(error: BaseException | str, recorder: Recorder, model: Model, *, exit_reason: str = "") -> Outcome:
     """The turn failed: which thing, and what to do."""
+    if isinstance(error, Hopeless) and error.__cause__ is not None:
+        error = error.__cause__
     text = short_error(error) if isinstance(error, BaseException) else " ".join(error.split())[:1000]
     kind, code, message, hint = _explain(error, text, model)
     return Outcome("failed", recorder.partial_text(), message, kind, code, hint, exit_reason=exit_reason or "error")

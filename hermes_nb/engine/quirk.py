@@ -40,6 +40,7 @@ from hermes_nb.model.mask import Masker
 UPSTREAM = "0.19"
 # Tools that the agent loop answers itself, whatever the registry says (`agent/tool_executor.py`).
 LOOP_TOOLS = frozenset({"todo", "memory", "session_search", "clarify", "delegate_task", "read_terminal"})
+_STOP_POLL_S = 0.1
 _WAIT = re.compile(r"(?:Retrying in|Waiting) ([\d.]+)s(?: \(attempt (\d+)/(\d+)\))?")
 
 
@@ -158,7 +159,9 @@ class Listener(Protocol):
     def on_reconnect(self, reason: str, n_retry: int, n_retries_max: int) -> None:
         """The stream broke; Hermes asks again at once. 0 where it does not count."""
 
-    abort_summary: Callable[[], None] | None
+    @property
+    def is_stopping(self) -> bool:
+        """Whether the turn is to end."""
 
     def call_model(self, request: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]) -> Any:
         """The limit of model calls is reached; Hermes asks for a summary, on a client of its own."""
@@ -177,6 +180,32 @@ def _reconnect(text: str) -> tuple[str, int, int]:
         return f"The stream broke ({broke[1]}).", int(broke[2]) - 1, int(broke[3]) - 1
     silent = re.search(r"No response from provider for (\d+)s", text)
     return (f"No answer for {silent[1]} s." if silent else " ".join(text.split())), 0, 0
+
+
+class _Later:
+    """A call in a thread of its own."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        self._done = threading.Event()
+        self._error: Exception | None = None
+        self._value: Any = None
+        threading.Thread(target=self._run, args=(call,), name="hermes-nb-summary", daemon=True).start()
+
+    def _run(self, call: Callable[[], Any]) -> None:
+        try:
+            self._value = call()
+        except Exception as exc:  # noqa: BLE001 - raised where the value is asked for
+            self._error = exc
+        finally:
+            self._done.set()
+
+    def is_there(self, timeout_s: float) -> bool:
+        return self._done.wait(timeout_s)
+
+    def value(self) -> Any:
+        if self._error is not None:
+            raise self._error
+        return self._value
 
 
 def listen(agent: Any, listener: Listener) -> Callable[[], None]:
@@ -202,20 +231,24 @@ def listen(agent: Any, listener: Listener) -> Callable[[], None]:
     def summarise(*args: Any) -> Any:
         if agent.api_mode != "chat_completions":
             listener.on_unseen_summary()
-        try:
-            return cls._handle_max_iterations(agent, *args)
-        finally:
-            listener.abort_summary = None
+        return cls._handle_max_iterations(agent, *args)
 
     def client_for(*, reason: str) -> Any:
         client = cls._ensure_primary_openai_client(agent, reason=reason)
         if not reason.startswith("iteration_limit_summary"):
             return client
-        listener.abort_summary = lambda: agent._abort_request_openai_client(client, reason="stop")
+
+        def send(request: Mapping[str, Any]) -> Any:
+            answer = _Later(lambda: client.chat.completions.create(**request))
+            while not answer.is_there(_STOP_POLL_S):
+                if listener.is_stopping:
+                    agent._abort_request_openai_client(client, reason="stop")
+                    raise InterruptedError("Stopped while the model wrote its summary.")
+            return answer.value()
 
         def create(**request: Any) -> Any:
             context = {"api_request_id": reason, "model": agent.model, "provider": agent.provider}
-            return listener.call_model(request, lambda r: client.chat.completions.create(**r), context)
+            return listener.call_model(request, send, context)
 
         return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
 

@@ -97,11 +97,15 @@ class Strand:
         inner = getattr(error, "original", None)  # Hermes wraps what passes a middleware
         cause = inner if isinstance(inner, BaseException) else error
         self.recorder.fail_call(call, cause)
-        if outcome.is_refused(cause):
-            if self._reach is not None:
-                self._reach.forget()
-            if call.n_failures > 1:
-                raise outcome.Unreachable(short_error(cause))
+        is_refused = outcome.is_refused(cause)
+        if is_refused and self._reach is not None:
+            self._reach.forget()
+        if getattr(self._asker, "_fallback_chain", None):
+            return  # Hermes may have another model to turn to
+        if is_refused and call.n_failures > 1:
+            raise outcome.Unreachable(short_error(cause))
+        if getattr(cause, "status_code", None) == 404:
+            raise outcome.Hopeless from cause
 
     def call_tool(
         self, name: str, args: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]

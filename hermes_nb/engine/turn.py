@@ -62,7 +62,6 @@ class Turn:
         self._strands: dict[str, Strand] = {}
         self._is_compressed = False
         self._timer: threading.Timer | None = None
-        self.abort_summary: Callable[[], None] | None = None
 
     # -- from the reading thread -----------------------------------------------------------------------------------
 
@@ -72,7 +71,7 @@ class Turn:
             if self._stop_reason is not None:
                 return
             self._stop_reason = reason
-            agent, abort = self._agent, self.abort_summary
+            agent = self._agent
             strands = list(self._strands.values())
         self._toolbox.abandon()
         for strand in strands:
@@ -80,8 +79,6 @@ class Turn:
         self._questions.close()
         if agent is not None:
             agent.interrupt()
-        if abort is not None:
-            abort()
 
     def steer(self, text: str) -> None:
         """A word to the model while it works; told later whether it was heard."""
@@ -274,6 +271,11 @@ class Turn:
         if strand is not None:
             strand.toolbox.close_batch()
             strand.recorder.complete_agent(text, status)
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether somebody, or the clock, asked it to end."""
+        return self._stop_reason is not None
 
     def on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
         """Hermes waits before it asks again."""

@@ -33,7 +33,7 @@ def messages(events: Iterable[Event]) -> list[Message]:
         turns.setdefault(event.turn_id, {}).setdefault((event.producer, event.attempt, event.seq), event)
     conversation: list[Message] = []
     for turn in turns.values():
-        of_turn = _last_attempt(list(turn.values()))
+        of_turn = _told_best(list(turn.values()))
         end = next((e for e in reversed(of_turn) if e.is_turn_end), None)
         told = end.data.get("messages") if end is not None else None
         if isinstance(told, list):
@@ -97,10 +97,17 @@ def _reply(data: Mapping[str, Any], results: Mapping[str, list[str]], used: dict
     return [message, *answers]
 
 
-def _last_attempt(events: list[Event]) -> list[Event]:
-    """A resumed turn says everything again, as replayed: the last attempt is the whole turn."""
-    last = max((e.attempt for e in events), default=1)
-    return [e for e in events if e.attempt == last]
+def _told_best(events: list[Event]) -> list[Event]:
+    """One attempt of a turn. A resumed turn says everything again, as replayed; one that is not over may have said less."""
+    attempts: dict[int, list[Event]] = {}
+    for event in events:
+        attempts.setdefault(event.attempt, []).append(event)
+
+    def worth(attempt: int) -> tuple[bool, int, int]:
+        of_it = attempts[attempt]
+        return any(e.is_turn_end for e in of_it), sum(e.kind.endswith(".completed") for e in of_it), attempt
+
+    return attempts[max(attempts, key=worth)]
 
 
 def same_messages(left: Sequence[Mapping[str, Any]], right: Sequence[Mapping[str, Any]]) -> bool:

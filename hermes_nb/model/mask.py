@@ -17,7 +17,8 @@ _SHORTEST = 8  # shorter secrets are words like "ollama" that local servers take
 # The part of a key that says whose it is, not what it is: `sk-`, `sk-ant-api03-`, `sk-proj-`, `hf_`, `gsk_`.
 _SCHEME = re.compile(r"(?:[A-Za-z]{2,4}[-_])(?:[a-z]+\d{0,2}[-_])*")
 # A key as error messages shorten it: `sk-abcd...wxyz`, `sk-ab*****yz`, `****wxyz`.
-_SHORTENED = re.compile(r"([A-Za-z0-9_-]*)(?:\*{2,}|\.{3,}|…)([A-Za-z0-9_-]*)")
+# The look-behind keeps it linear: a run of word characters is tried once, not from each of its places.
+_SHORTENED = re.compile(r"(?:(?<![A-Za-z0-9_-])([A-Za-z0-9_-]+))?(?:\*{2,}|\.{3,}|…)([A-Za-z0-9_-]*)")
 # What local servers are given because the client wants something.
 _PLACEHOLDERS = frozenset({"no-key-required", "not-needed", "dummy-key", "placeholder", "sk-no-key-required"})
 
@@ -81,7 +82,7 @@ class Masker:
         spans = [span for secret in self._secrets for span in secret.spans(text)]
         if self._secrets and ("**" in text or "..." in text or "…" in text):
             for found in _SHORTENED.finditer(text):
-                if any(s.is_shortened(found[1], found[2]) for s in self._secrets):
+                if any(s.is_shortened(found[1] or "", found[2]) for s in self._secrets):
                     spans.append(found.span())
         if not spans:
             return text

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,21 @@ class Script:
 
     def __init__(self) -> None:
         self.requests: list[ChatRequest] = []
+        self._arrived = threading.Condition()
         self.answer: Callable[[ChatRequest], Any] = lambda request: ["Hello."]
         self.endpoint = Endpoint(self._respond, model="scripted")
         self.url = self.endpoint.start()
 
+    def wait_requests(self, n: int, timeout_s: float = 10) -> ChatRequest:
+        """The `n`th request since the answers were set, once it is there."""
+        with self._arrived:
+            assert self._arrived.wait_for(lambda: len(self.requests) >= n, timeout_s), f"{len(self.requests)} requests"
+            return self.requests[n - 1]
+
     def _respond(self, request: ChatRequest) -> Any:
-        self.requests.append(request)
+        with self._arrived:
+            self.requests.append(request)
+            self._arrived.notify_all()
         yield from self.answer(request)
 
     def in_turn(self, *answers: Any) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 from hermes_nb.engine import wire
 
-ROOT = Path(__file__).parents[2]
 ALLOWED = ("PATH", "HOME", "LANG", "TZ", "LD_LIBRARY_PATH")
 
 
@@ -50,7 +49,7 @@ class Worker:
                 [sys.executable, "-P", "-m", "hermes_nb.engine", "--read-fd", str(read_there), "--write-fd",
                  str(write_there), "--home", str(self.home), "--journal", str(self.journal), "--producer", producer,
                  "--log", str(self.log)],
-                env=env | {"PYTHONPATH": str(ROOT)}, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 pass_fds=(read_there, write_there), start_new_session=True,
             )  # fmt: skip
         os.close(read_there)

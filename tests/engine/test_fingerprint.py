@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hermes_nb.engine.fingerprint import fingerprint, with_date
+
+SYSTEM = """You are Hermes.
+
+Host: Linux (6.1.0)
+User home directory: /home/{user}
+Current working directory: /home/{user}/work
+
+Active Hermes profile: default. Other profiles (if any) live under /home/{user}/.hermes/profiles/<name>/.
+
+Conversation started: {day}
+Model: {model}
+Provider: {provider}
+
+Answer from the data."""
+
+
+def request(user: str = "ann", day: str = "Sunday, November 29, 2026", **more: Any) -> dict[str, Any]:
+    system = SYSTEM.format(user=user, day=day, model=more.pop("said_model", "m"), provider=more.pop("provider", "custom"))
+    return {
+        "model": "m",
+        "messages": [{"role": "system", "content": system}, {"role": "user", "content": "hi"}],
+        "tools": [{"type": "function", "function": {"name": "f"}}],
+        "timeout": 3,
+    } | more
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        request(user="bob"),
+        request(day="Monday, November 30, 2026"),
+        request(provider="offline", said_model="x"),
+        request(timeout=9),
+        request(stream=True),
+        {k: request()[k] for k in reversed(request())},
+    ],
+)
+def test_facts_of_host_and_day_do_not_matter(other: dict[str, Any]) -> None:
+    assert fingerprint(other) == fingerprint(request())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        request(model="other"),
+        request(tools=[]),
+        request(messages=[*request()["messages"][:1], {"role": "user", "content": "hi!"}]),
+        request(messages=[{"role": "system", "content": SYSTEM + "Be rude."}, *request()["messages"][1:]]),
+        request(temperature=0),
+        request(messages=[*request()["messages"], {"role": "user", "content": "Host: x"}]),
+    ],
+)
+def test_what_the_model_reads_matters(other: dict[str, Any]) -> None:
+    assert fingerprint(other) != fingerprint(request())
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda system: {"messages": [{"role": "system", "content": system}, {"role": "user", "content": "hi"}]},
+        lambda system: {"system": system, "messages": [{"role": "user", "content": "hi"}]},
+        lambda system: {"system": [{"type": "text", "text": system, "cache_control": {}}], "messages": []},
+        lambda system: {"instructions": system, "input": [{"role": "user", "content": "hi"}]},
+    ],
+)
+def test_the_sent_date_becomes_the_first_day_and_nothing_else_changes(body: Any) -> None:
+    today, first = "Sunday, November 29, 2026", "Thursday, January 15, 2026"
+    sent = SYSTEM.format(user="ann", day=today, model="m", provider="p") + f"\nConversation started: {today}"
+    want = SYSTEM.format(user="ann", day=first, model="m", provider="p") + f"\nConversation started: {today}"
+    assert with_date(body(sent), first) == body(want)
+
+
+def test_a_user_who_writes_of_a_conversation_is_left_alone() -> None:
+    body = {"messages": [{"role": "user", "content": "Conversation started: Sunday, November 29, 2026"}]}
+    assert with_date(body, "Thursday, January 15, 2026") == body

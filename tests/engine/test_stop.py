@@ -1,0 +1,129 @@
+"""Every way to stop a turn, and the turn after it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from hermes_nb.engine.endpoint import Refusal, ToolCall, Wait
+from tests.engine.conftest import Script
+from tests.engine.rig import Worker, spec
+
+pytestmark = pytest.mark.hermes
+TOOLS = [spec("never", args=["x"])]
+
+
+@pytest.fixture
+def worker(shared: Worker, script: Script) -> Worker:
+    shared.bind(script.url, agent_id="stopper", tools=TOOLS)
+    return shared
+
+
+def stop(worker: Worker, turn_id: str, reason: str = "user") -> tuple[dict[str, Any], float]:
+    started = time.monotonic()
+    worker.send("turn.stop", turn_id=turn_id, reason=reason)
+    done = worker.done(turn_id)
+    return done, time.monotonic() - started
+
+
+def next_prompt_is_its_own(worker: Worker, script: Script) -> None:
+    script.in_turn(["Fine."])
+    assert worker.run("next", agent_id="stopper")["text"] == "Fine."
+    assert [m["content"] for m in script.requests[-1].messages if m["role"] == "user"] == ["next"]
+
+
+def test_before_the_first_byte(worker: Worker, script: Script) -> None:
+    script.in_turn([Wait(None)])
+    turn_id = worker.start("x", agent_id="stopper")
+    script.wait_requests(1)
+    done, took = stop(worker, turn_id)
+    assert (done["status"], done["text"], done["n_model_calls"]) == ("stopped", "", 0)
+    assert took < 0.6
+    assert len(script.requests) == 1
+    next_prompt_is_its_own(worker, script)
+
+
+def test_before_hermes_began_nothing_is_asked(worker: Worker, script: Script) -> None:
+    turn_id = worker.start("x", agent_id="stopper")
+    done, _ = stop(worker, turn_id)
+    if done["status"] == "stopped":  # the stop may come too late
+        assert done["text"] == ""
+    next_prompt_is_its_own(worker, script)
+
+
+def test_while_streaming_keeps_what_there_is(worker: Worker, script: Script) -> None:
+    script.in_turn(["Once upon", Wait(None)])
+    turn_id = worker.start("x", agent_id="stopper")
+    worker.wait_event("model.delta", turn_id)
+    done, took = stop(worker, turn_id, "interrupt")
+    assert (done["status"], done["text"]) == ("stopped", "Once upon")
+    assert took < 0.6
+    last = worker.events(turn_id)[-1]
+    assert (last["kind"], last["data"]["reason"], last["data"]["text"]) == ("turn.stopped", "interrupt", "Once upon")
+    assert worker.text_streamed(turn_id) == "Once upon"
+    next_prompt_is_its_own(worker, script)
+
+
+def test_a_pending_tool_is_abandoned_and_each_call_is_paired(worker: Worker, script: Script) -> None:
+    script.in_turn([ToolCall("c1", "never", '{"x":"1"}'), ToolCall("c2", "never", '{"x":"2"}')])
+    turn_id = worker.start("x", agent_id="stopper", tools=TOOLS)
+    call = worker.wait_kind("tool.call", turn_id=turn_id)
+    done, took = stop(worker, turn_id)
+    assert done["status"] == "stopped"
+    assert took < 0.4
+    assert worker.wait_kind("tool.abandon", turn_id=turn_id)["call_id"] == call["call_id"]
+    ended = {e["data"]["tool_call_id"]: e["data"]["status"] for e in worker.events(turn_id, "tool.completed")}
+    assert ended == {"c1": "stopped", "c2": "skipped"}
+    assert len(script.requests) == 1
+    worker.send("tool.result", turn_id=turn_id, call_id=call["call_id"], status="ok", result="late")
+    next_prompt_is_its_own(worker, script)
+
+
+def test_a_wait_after_429(worker: Worker, script: Script) -> None:
+    script.in_turn([Refusal(429, "slow down", headers={"retry-after": "60"})])
+    turn_id = worker.start("x", agent_id="stopper")
+    worker.wait_event("model.retried", turn_id)
+    done, took = stop(worker, turn_id)
+    assert (done["status"], done["text"]) == ("stopped", "")
+    assert took < 0.5
+    next_prompt_is_its_own(worker, script)
+
+
+def test_a_summary_at_the_limit(worker: Worker, script: Script) -> None:
+    worker.bind(script.url, agent_id="one", tools=TOOLS, max_turns=1)
+    worker.tools["never"] = lambda x: x
+    try:
+        script.in_turn([ToolCall("c", "never", '{"x":"1"}')], [Wait(None)])
+        turn_id = worker.start("x", agent_id="one", tools=TOOLS)
+        script.wait_requests(2)
+        done, took = stop(worker, turn_id)
+    finally:
+        del worker.tools["never"]
+    assert done["status"] == "stopped"
+    assert took < 0.6
+
+
+def test_a_stale_stop_is_ignored(worker: Worker, script: Script) -> None:
+    first = worker.run("x", agent_id="stopper")["turn_id"]
+    worker.send("turn.stop", turn_id=first, reason="user")
+    assert worker.run("y", agent_id="stopper")["status"] == "completed"
+
+
+def test_the_clock_stops_a_turn_too(worker: Worker, script: Script) -> None:
+    script.in_turn(["So far", Wait(None)])
+    done = worker.run("x", agent_id="stopper", timeout_s=0.5)
+    assert (done["status"], done["text"]) == ("timed_out", "So far")
+    last = worker.events(done["turn_id"])[-1]
+    assert (last["kind"], last["data"]["status"], last["data"]["reason"]) == ("turn.stopped", "timed_out", "timeout")
+
+
+def test_only_the_named_turn_stops(worker: Worker, script: Script) -> None:
+    script.in_turn([Wait(None)])
+    slow = worker.start("slow", agent_id="stopper", session_id="one")
+    script.wait_requests(1)
+    script.in_turn(["Quick."])
+    assert worker.run("quick", agent_id="stopper", session_id="two")["text"] == "Quick."
+    done, _ = stop(worker, slow)
+    assert done["status"] == "stopped"
