@@ -143,6 +143,7 @@ class Turn:
             data["prompt_parts"] = _parts(prompt)
         if self._message.get("title"):
             data["title"] = str(self._message["title"])
+        data.update(self._message.get("labels") or {})
         self._recorder.emit("turn.started", data)
 
     def _converse(self, bound: BoundAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
