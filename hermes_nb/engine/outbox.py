@@ -54,7 +54,7 @@ class Outbox:
         """
         data = self.masker.data(dict(data))
         if kept is not None:
-            kept = replace(kept, body=self.masker.data(kept.body))
+            kept = replace(kept, body=self.masker.data(kept.body), arguments=self.masker.text(kept.arguments))
         with self._lock:
             event = self._numberer.make(
                 kind, session_id=session_id, turn_id=turn_id, span_id=span_id, parent_id=parent_id, attempt=attempt,
