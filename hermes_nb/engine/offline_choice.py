@@ -1,0 +1,179 @@
+"""Choices and yes-or-no parameters: which of them the prompt mentions, in its own words or kindred ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from hermes_nb.engine import offline_unit as units
+from hermes_nb.engine.offline_fit import Fit, Option
+from hermes_nb.engine.offline_number import number
+from hermes_nb.engine.offline_profile import Param
+from hermes_nb.engine.offline_scene import Scene
+from hermes_nb.engine.offline_thesaurus import similarity
+from hermes_nb.engine.offline_words import STOPWORDS, WEAK, stem
+
+_OPERATORS = {
+    ">=": ("at least", "no less than", "or more", "greater than or equal to", "minimum of", "or above", "not below"),
+    "<=": ("at most", "no more than", "or less", "less than or equal to", "maximum of", "up to", "or below"),
+    ">": ("greater than", "more than", "above", "over", "larger than", "higher than", "bigger than", "exceeds", "older than",
+        "exceeding"),
+    "<": ("less than", "fewer than", "below", "under", "smaller than", "lower than", "cheaper than", "younger than"),
+    "==": ("equal to", "equals", "is exactly", "exactly", "is"), "=": ("equal to", "equals", "is exactly", "exactly", "is"),
+    "!=": ("not equal to", "is not", "isn't", "other than", "different from"),
+    "+": ("plus", "add", "sum of"), "-": ("minus", "subtract"), "*": ("times", "multiplied by", "multiply"),
+    "/": ("divided by", "divide"),
+}  # fmt: skip
+_OPERATOR_NAMES = {
+    "gt": ">", "ge": ">=", "gte": ">=", "lt": "<", "le": "<=", "lte": "<=", "eq": "==", "equals": "==", "ne": "!=",
+    "neq": "!=", "greater_than": ">", "less_than": "<", "equal": "==", "not_equals": "!=",
+}  # fmt: skip
+_NEGATIONS = frozenset(
+    "not no without don't doesn't never exclude excluding except omit disable off false hide skip skipping avoid".split()
+)
+_OPPOSITES = {
+    "ascending": ("descending", "decreasing", "reverse", "largest first", "highest first", "newest first",
+        "desc", "high to low"),
+    "descending": ("ascending", "increasing", "smallest first", "lowest first", "oldest first", "asc", "low to high"),
+    "case_sensitive": ("ignoring case", "ignore case", "case-insensitive", "case insensitive", "regardless of case"),
+    "ignore_case": ("case-sensitive", "case sensitive", "matching case"),
+    "inclusive": ("exclusive",), "exclusive": ("inclusive",), "asc": ("descending", "desc"), "desc": ("ascending", "asc"),
+    "on": ("off",), "enabled": ("disable", "disabled", "off"), "open": ("close", "closed"), "active": ("inactive",),
+}  # fmt: skip
+_SAME = {
+    "ascending": ("ascending", "increasing", "smallest first", "lowest first", "oldest first"),
+    "descending": ("descending", "decreasing", "largest first", "highest first", "newest first", "reverse"),
+    "reverse": ("descending", "reverse", "reversed", "backwards"),
+    "ignore_case": ("ignoring case", "ignore case", "case-insensitive", "case insensitive", "regardless of case"),
+    "case_sensitive": ("case-sensitive", "case sensitive", "matching case"),
+    "on": ("on",), "recursive": ("recursive", "recursively", "subfolders", "subdirectories"),
+    "round_trip": ("round trip", "return ticket", "return flight"), "fast": ("fast", "express", "quickly"),
+}  # fmt: skip
+
+
+def choices(fit: Fit, param: Param) -> Iterator[Option]:
+    """Each choice of the parameter that the prompt mentions."""
+    for choice in param.choices:
+        yield from _choice(fit, param, choice)
+
+
+def _choice(fit: Fit, param: Param, choice: Any) -> Iterator[Option]:
+    if isinstance(choice, bool) or choice is None:
+        return
+    if isinstance(choice, int | float):
+        for mention in fit.scene.atoms:
+            if mention.kind == "number" and mention.value == choice:
+                found = number(fit, param, mention)
+                if found:
+                    yield Option(choice, found.score + 0.3, found.start, found.end)
+        return
+    spelled = str(choice)
+    words = [w for w in re.split(r"[\s_-]+", spelled) if w]
+    pattern = r"[\s_-]+".join(re.escape(w) for w in words) if words else re.escape(spelled)
+    edge_left, edge_right = (
+        (r"(?<!\w)" if spelled[:1].isalnum() else ""),
+        (r"(?!\w)" if spelled[-1:].isalnum() else ""),
+    )
+    flags = 0 if len(spelled) == 1 else re.IGNORECASE
+    is_any = False
+    if spelled[:1].isalnum():
+        for match in re.finditer(edge_left + pattern + r"(?:e?s)?" + edge_right, fit.scene.text, flags):
+            is_any = True
+            extra = fit.anchor(param, fit.scene.at(match.start()), fit.behind(match.end()))
+            lone = 0.5 if len(spelled) <= 2 and extra < 0.4 else 0.0
+            ordinary = 0.35 if spelled.lower() in STOPWORDS and extra < 0.4 else 0.0
+            yield Option(choice, 1.2 + 0.3 * extra - lone - ordinary, match.start(), match.end())
+    else:
+        yield from _operator(fit, spelled, choice)
+    if not is_any:
+        yield from _kindred(fit, param, choice, words)
+
+
+def _operator(fit: Fit, spelled: str, choice: Any) -> Iterator[Option]:
+    match = re.search(r"(?<![<>=!])" + re.escape(spelled) + r"(?![<>=])", fit.scene.text)
+    if match:
+        yield Option(choice, 1.4, match.start(), match.end())
+    for phrase in _OPERATORS.get(spelled, ()):
+        found = re.search(rf"\b{phrase}\b", fit.scene.text, re.IGNORECASE)
+        if found:
+            yield Option(choice, 1.0 + 0.01 * len(phrase), found.start(), found.end())
+
+
+def _kindred(fit: Fit, param: Param, choice: Any, words: list[str]) -> Iterator[Option]:
+    spelled = str(choice).lower()
+    stems = [stem(w.lower()) for w in words]
+    for i, token in enumerate(fit.scene.tokens):
+        if not fit.scene.is_free(i) and token.text != "%":
+            continue
+        known = (
+            units.CURRENCY_OF.get(token.lower) == choice
+            or (bool(units.unit_named(token.lower)) and units.unit_named(token.lower) == units.unit_named(spelled))
+            or units.LANGUAGE_CODES.get(token.lower) == choice
+        )
+        if known:
+            yield Option(choice, 1.0, token.start, token.end)
+        elif token.is_content and len(stems) == 1 and token.stem not in fit.profile.name_stems:
+            near = similarity(token.stem, stems[0])
+            if len(spelled) >= 3 and token.lower.startswith(spelled) and token.lower != spelled:
+                near = max(near, 0.75)  # `asc` of ascending
+            if near >= 0.6 and token.lower not in WEAK:
+                yield Option(choice, 0.35 + near * 0.5, token.start, token.end)
+    for phrase in _OPERATORS.get(_OPERATOR_NAMES.get(spelled, ""), ()):
+        found = re.search(rf"\b{phrase}\b", fit.scene.text, re.IGNORECASE)
+        if found:
+            yield Option(choice, 1.0 + 0.01 * len(phrase), found.start(), found.end())
+
+
+def booleans(fit: Fit, param: Param) -> Iterator[Option]:
+    """Yes or no, where the prompt speaks of it: its own words, their opposites, a negation before them."""
+    scene, lower = fit.scene, fit.scene.text.lower()
+    key = "_".join(param.parts)
+    for table, value in ((_OPPOSITES, False), (_SAME, True)):
+        for name, phrases in table.items():
+            if name == key or (len(param.parts) > 1 and name in param.parts and name not in ("on",)):
+                for phrase in phrases:
+                    match = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", lower)
+                    if match:
+                        yield Option(value, 1.5, match.start(), match.end())
+    words = [
+        w
+        for w in param.words
+        if w not in ("is", "should", "use", "show", "with", "get", "include", "enabl", "flag", "allow", "do")
+    ]
+    if not words:
+        return
+    name_stems = set(fit.profile.name_stems)
+    for i, token in enumerate(scene.tokens):
+        if not scene.is_free(i) or not token.is_word:
+            continue
+        run = _matched(scene, i, words)
+        if not run or (len(words) == 1 and token.stem in name_stems and not _is_negated(scene, i)):
+            continue
+        value = not _is_negated(scene, i)
+        yield Option(value, 1.25, token.start, scene.tokens[i + run - 1].end)
+
+
+def _matched(scene: Scene, index: int, words: list[str]) -> int:
+    """How many tokens from an index on say the words, hyphens left out; 0 when they don't."""
+    i, n = index, 0
+    for word in words:
+        while i < len(scene.tokens) and scene.tokens[i].text in "-_":
+            i += 1
+        if i >= len(scene.tokens) or (scene.tokens[i].stem != word and similarity(scene.tokens[i].stem, word) < 0.6):
+            return 0
+        i += 1
+        n = i - index
+    return n
+
+
+def _is_negated(scene: Scene, index: int) -> bool:
+    for i in range(index - 1, max(-1, index - 4), -1):
+        token = scene.tokens[i]
+        if token.is_break or token.text == ",":
+            return False
+        if token.lower in _NEGATIONS:
+            return True
+    return scene.tokens[index].lower.startswith(("un", "non")) and not scene.tokens[index].lower.startswith(
+        ("unique", "unit")
+    )

@@ -1,0 +1,132 @@
+"""How well a number of the prompt fits a numeric parameter: unit, size, what it counts, the words around it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hermes_nb.engine import offline_unit as units
+from hermes_nb.engine.offline_fit import Fit, Option
+from hermes_nb.engine.offline_mention import Mention
+from hermes_nb.engine.offline_profile import COUNT_WORDS, Param
+from hermes_nb.engine.offline_thesaurus import similarity
+from hermes_nb.engine.offline_words import STOPWORDS
+
+_TOPS = frozenset(
+    "top first last best worst biggest largest smallest highest lowest least most max maximum limit".split()
+)
+
+
+def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
+    """The number as a value of the parameter; None when it can't be one."""
+    value: Any = mention.value
+    score = 0.4
+    first = fit.scene.at(mention.start)
+    last = fit.behind(mention.end)
+    anchor = fit.anchor(param, first, last)
+    own, theirs = param.unit, mention.unit
+    if theirs and own and units.dimension(own) == units.dimension(theirs):
+        converted = units.convert(value, theirs, own)
+        value = value if converted is None else converted
+        score += 0.5
+    elif theirs == "percent":
+        score += 0.35 if param.is_fraction or _is_rate(param) else -0.3
+    elif units.dimension(theirs) == "money":
+        score += 0.45 if _is_money(param) else -0.3
+    elif theirs and theirs != "degree" and (own or not _unit_named(param, theirs)):
+        score += -0.35 if own else -0.1
+    elif theirs:
+        score += 0.35 if _unit_named(param, theirs) else 0.0
+    if theirs == "percent" and param.is_fraction:
+        value = round(value / 100, 10)
+    score += anchor
+    score += fit.lead(param, fit.scene.lead_of(first)[0]) * 0.5
+    score += _year(param, mention)
+    is_count = bool(COUNT_WORDS & set(param.words)) or param.name in ("n", "k", "top_n", "top_k")
+    if is_count:
+        score += _counted(fit, first, last)
+    if mention.is_approximate and not mention.unit and anchor < 0.5:
+        score -= 0.5
+    elif mention.is_spelled and any(len(m.value) == mention.value and m.start > mention.start for m in fit.scene.lists):
+        score -= 1.5  # `three sides of 3, 4 and 5`
+    elif mention.is_spelled and anchor < 0.3 and not mention.unit and not (is_count and score >= 0.9):
+        others = any(m.kind == "number" and not m.is_spelled for m in fit.scene.atoms)
+        score -= 0.6 if others else 0.2
+    if param.is_fraction and not 0 <= float(value) <= 1:
+        score -= 0.8
+    if mention.start in fit.aligned:
+        score += 0.8 if fit.aligned[mention.start] == param.name else -0.8
+    if not _allows(param, value):
+        return None
+    if param.kind == "integer" and isinstance(value, float):
+        value = int(value)
+    return Option(value, score, mention.start, mention.end if mention.stop < 0 else mention.stop)
+
+
+def _counted(fit: Fit, first: int, last: int) -> float:
+    """`top 5`, `ten best`, `three ... dice`: the number counts what the tool is about."""
+    tokens = fit.scene.tokens
+    if first and tokens[first - 1].lower in _TOPS:
+        return 0.6
+    for i in range(last, min(last + 5, len(tokens))):
+        token = tokens[i]
+        if token.is_break or token.text == "," or (fit.scene.is_free(i) and token.lower in STOPWORDS):
+            break
+        if token.lower in _TOPS or any(similarity(token.stem, w) >= 0.7 for w in fit.profile.lexicon):
+            return 0.6
+    return 0.2
+
+
+def _unit_named(param: Param, unit: str) -> bool:
+    dimension = units.dimension(unit)
+    return any(similarity(w, dimension) >= 0.6 or w == unit for w in (*param.words, *param.told)) or (
+        dimension in ("degree", "temperature") and bool({"temperatur", "temp", "angl", "degre"} & set(param.words))
+    )
+
+
+def _is_rate(param: Param) -> bool:
+    words = {
+        "rate",
+        "percent",
+        "percentag",
+        "pct",
+        "discount",
+        "share",
+        "interest",
+        "growth",
+        "tax",
+        "tip",
+        "ratio",
+        "rat",
+    }
+    return bool(words & set(param.words)) or "percent" in param.told or "percentag" in param.told
+
+
+def _is_money(param: Param) -> bool:
+    words = (
+        "amount price cost principal budget salary income revenue payment balance deposit money fee loan investment"
+        " worth value total spend pay purchase sum debt tax wage capital bill"
+    ).split()
+    return any(w in set(param.parts) for w in words) or bool({"currenc", "dollar", "money"} & param.told)
+
+
+def _year(param: Param, mention: Mention) -> float:
+    looks = isinstance(mention.value, int) and 1400 <= mention.value <= 2150 and not mention.unit
+    is_year = "year" in param.words and not set(param.parts) & {"years", "n", "num", "number"}
+    if is_year:
+        return 0.6 if looks else -0.6
+    return -0.12 if looks else 0.0
+
+
+def _allows(param: Param, value: float) -> bool:
+    """Whether the schema allows the number."""
+    schema = param.schema
+    if param.kind == "integer" and value != int(value):
+        return False
+    low, high = schema.get("minimum"), schema.get("maximum")
+    above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
+    return not (
+        (isinstance(low, int | float) and value < low)
+        or (isinstance(high, int | float) and value > high)
+        or (isinstance(above, int | float) and value <= above)
+        or (isinstance(below, int | float) and value >= below)
+    )

@@ -1,0 +1,353 @@
+"""A prompt, or a clause of it, read without knowing any tool: tokens, mentions, spans that may be a string value."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+
+from hermes_nb.engine.offline_mention import Mention, mentions
+from hermes_nb.engine.offline_profile import PREPOSITIONS
+from hermes_nb.engine.offline_words import STOPWORDS, WEAK, Token, tokens
+
+_SQL = re.compile(
+    r"\b(?:SELECT|INSERT\s+INTO|UPDATE|DELETE\s+FROM|WITH|CREATE\s+TABLE|DROP\s+TABLE|ALTER\s+TABLE|EXPLAIN|PRAGMA)\s.+"
+    r"|\bselect\s.+?\sfrom\s.+|\bselect\s+[\d*(].*", re.S
+)  # fmt: skip
+_EXPRESSION = re.compile(
+    r"(?<![\w.])[-(]*(?:\d[\w.]*|[a-zA-Z]\w?|(?:sqrt|sin|cos|tan|log|ln|exp|abs)\([^)]*\))\)*"
+    r"(?:\s*(?:\*\*|[-+*/^×÷=])\s*[-(]*(?:\d[\w.]*|[a-zA-Z]\w?|(?:sqrt|sin|cos|tan|log|ln|exp|abs)\([^)]*\))\)*)+"
+)
+_CONNECTORS = frozenset("of de la le du van von der den di del and the for y & -".split())
+_DETERMINERS = frozenset(
+    "the a an my our your his her their its this that these those some any all every each new current following me us"
+    " please to be".split()
+)
+_TITLES = frozenset("st mt dr mr mrs ms prof jr sr no a b c d e f g h i j k l m n o p q r s t u v w x y z".split())
+_WHEN = re.compile(
+    r"\b(?:this|next|last|coming|past)\s+(?:weekend|week|month|year|quarter|spring|summer|autumn|fall|winter)\b", re.I
+)
+_NAMED = frozenset({"proper", "caps", "quoted", "code", "ident", "path", "number"})
+_MAX_TAILS = 7
+_CUES = PREPOSITIONS | {"that", ":", "=", "say", "says", "me"}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of the prompt that may be a string value.
+
+    `form` says what it looks like: quoted, fence, url, email, path, code, number, unit, date, datetime, time, when
+    (`this weekend`), sql, expression, proper (capitalised), proper_pair (`Austin, TX`), caps, ident, chunk (a run of
+    content words) or tail (everything after a cue). `lead` is the preposition before it, `object` for what follows the
+    verb of its clause.
+    """
+
+    form: str
+    value: str
+    start: int
+    end: int
+    first: int  # index of its first token
+    last: int  # index behind its last token
+    lead: str = ""
+
+
+class Scene:
+    """What there is in a text."""
+
+    def __init__(self, text: str, today: str) -> None:
+        self.text = text
+        self.today = today
+        self.tokens: list[Token] = tokens(text)
+        self.mentions: list[Mention] = mentions(text, today)
+        self.atoms = [m for m in self.mentions if m.kind != "list"]
+        self.lists = [m for m in self.mentions if m.kind == "list"]
+        self._covered = [self._mention_of(t) for t in self.tokens]
+        self.verbs = self._verbs()
+        self.names: list[tuple[int, int]] = []  # token ranges of capitalised names, as long as they go
+        self.spans: list[Span] = self._spans()
+
+    def at(self, position: int) -> int:
+        """Index of the first token that ends behind a position of the text."""
+        return next((i for i, t in enumerate(self.tokens) if t.end > position), len(self.tokens))
+
+    def is_free(self, index: int) -> bool:
+        """Whether no mention covers a token."""
+        return self._covered[index] is None
+
+    def _mention_of(self, token: Token) -> Mention | None:
+        return next((m for m in self.atoms if m.overlaps(token.start, token.end)), None)
+
+    def _verbs(self) -> frozenset[int]:
+        """Indices of tokens that open a clause and so are likely its verb."""
+        opening = True
+        found = set()
+        for i, token in enumerate(self.tokens):
+            if token.is_break or token.lower == "then" or (token.lower == "and" and self._opens_clause(i + 1)):
+                opening = True
+            elif i and self.tokens[i - 1].text == "," and token.lower.endswith("ing") and self.is_free(i):
+                found.add(i)
+            elif opening and token.is_word and token.lower not in _SKIPPED_OPENINGS:
+                if self.is_free(i) and token.lower not in STOPWORDS:
+                    found.add(i)
+                opening = False
+        return frozenset(found)
+
+    def name_around(self, first: int, last: int) -> tuple[int, int] | None:
+        """The capitalised name that a range of tokens is a part of; None when it is no part, or the whole."""
+        return next(((a, b) for a, b in self.names if a < last and first < b and (a < first or last < b)), None)
+
+    def _opens_clause(self, index: int) -> bool:
+        """Whether what follows an `and` looks like a verb with its object: `and take the ...`, not `and income?`."""
+        after = self.tokens[index + 1 : index + 2]
+        return (
+            bool(after) and self.is_free(index) and (after[0].lower in _DETERMINERS or after[0].lower in ("it", "them"))
+        )
+
+    def lead_of(self, index: int, n_through: int = 0) -> tuple[str, int]:
+        """The preposition before a token (articles skipped, and up to `n_through` nouns) and its index; "" and -1 for
+        none; `object` for what follows a verb or a count."""
+        i = index - 1
+        if n_through and i >= 0 and self._is_inner(i) and i not in self.verbs and not self.tokens[i].text[0].isupper():
+            return self.lead_of(i, n_through - 1)
+        while i >= 0 and self.tokens[i].lower in _DETERMINERS and self.tokens[i].lower not in PREPOSITIONS:
+            i -= 1
+        if i >= 0 and self.tokens[i].lower in PREPOSITIONS and self.is_free(i):
+            if self.tokens[i].lower == "is" and index - i > 1:
+                return "", -1
+            return self.tokens[i].lower, i
+        if i >= 0 and (i in self.verbs or self._is_count(i, index)):
+            return "object", i
+        if i > 0 and self.tokens[i].lower in ("and", "or", ",", "&"):
+            return self._lead_of_run(i)
+        return "", -1
+
+    def _is_count(self, i: int, index: int) -> bool:
+        covering = self._covered[i]
+        return index - i == 1 and covering is not None and covering.kind == "number" and not covering.unit
+
+    def _lead_of_run(self, index: int) -> tuple[str, int]:
+        """The preposition that a member of `from A, B and C` shares with the first."""
+        for i in range(index - 1, max(-1, index - 9), -1):
+            token = self.tokens[i]
+            if not self.is_free(i) or token.lower in ("and", "or", ",", "&"):
+                continue
+            if token.is_break or i in self.verbs:
+                break
+            if token.lower in PREPOSITIONS:
+                return token.lower, i
+        return "", -1
+
+    def _spans(self) -> list[Span]:
+        spans = [self._of_mention(m) for m in self.atoms if m.kind != "number" or not m.is_approximate]
+        for form, pattern in (("sql", _SQL), ("expression", _EXPRESSION), ("when", _WHEN)):
+            for match in pattern.finditer(self.text):
+                value = match.group().strip().rstrip("?.!" if form == "sql" else "?.!=").strip()
+                if form != "expression" or re.search(r"\d|\^", value):
+                    spans.append(self._span(form, match.start(), match.start() + len(value), value))
+        spans.extend(self._unit_words())
+        spans.extend(self._propers())
+        spans.extend(self._chunks())
+        spans.extend(self._tails())
+        unique: dict[tuple[str, int, int], Span] = {}
+        for span in spans:
+            if span.value:
+                unique.setdefault((span.form, span.start, span.end), span)
+        return list(unique.values())
+
+    def _unit_words(self) -> list[Span]:
+        """The unit of a number (`from` it something is converted), and what is asked for by `how many` (`to`)."""
+        spans = []
+        for mention in self.atoms:
+            word = self.text[mention.stop : mention.end].strip(" -") if mention.stop > 0 else ""
+            if word:
+                start = self.text.index(word, mention.stop)
+                spans.append(self._span("unit", start, mention.end, word, "from"))
+            elif mention.unit.isupper() and mention.unit.isalpha() and self.text[mention.start] in "$€£¥":
+                spans.append(self._span("unit", mention.start, mention.start + 1, mention.unit, "from"))
+        for i, token in enumerate(self.tokens[:-2]):
+            if token.lower == "how" and self.tokens[i + 1].lower in ("many", "much") and self._is_inner(i + 2):
+                spans.append(self._run("unit", i + 2, i + 3, "to"))
+                if self._is_inner(i + 3):
+                    spans.append(self._run("unit", i + 2, i + 4, "to"))
+        return spans
+
+    def _of_mention(self, mention: Mention) -> Span:
+        form = mention.kind
+        value = mention.value if isinstance(mention.value, str) else self.text[mention.start : mention.end]
+        return self._span(form, mention.start, mention.end, str(value))
+
+    def _span(self, form: str, start: int, end: int, value: str | None = None, lead: str | None = None) -> Span:
+        first = self.at(start)
+        last = next((i for i in range(len(self.tokens), first, -1) if self.tokens[i - 1].start < end), first)
+        if lead is None:
+            lead = self.lead_of(first, 3 if form in _NAMED else 0)[0]
+        return Span(form, self.text[start:end].strip() if value is None else value, start, end, first, last, lead)
+
+    def _run(self, form: str, first: int, last: int, lead: str | None = None) -> Span:
+        start, end = self.tokens[first].start, self.tokens[last - 1].end
+        value = self.text[start:end].strip()
+        for ending in ("'s", "’s"):
+            if value.endswith(ending):
+                value = value[:-2]
+        return self._span(form, start, end, value, lead)
+
+    def _propers(self) -> list[Span]:
+        spans: list[Span] = []
+        i = 0
+        while i < len(self.tokens):
+            if not self._is_capital(i):
+                i += 1
+                continue
+            last = i + 1
+            while last < len(self.tokens) and self.is_free(last):
+                token = self.tokens[last]
+                if self._is_capital(last) or (token.text == "." and self.tokens[last - 1].lower in _TITLES):
+                    last += 1
+                elif (
+                    (
+                        (token.lower in _CONNECTORS and token.lower not in ("and", "for", "the", "-"))
+                        or token.text in "-&"
+                    )
+                    and last + 1 < len(self.tokens)
+                    and self._is_capital(last + 1)
+                ):
+                    last += 2
+                else:
+                    break
+            spans.extend(self._proper(i, last))
+            i = last
+        return spans
+
+    def _proper(self, first: int, last: int) -> list[Span]:
+        words = self.tokens[first:last]
+        spans: list[Span] = []
+        self.names.append((first + 1 if first in self.verbs and last - first > 1 else first, last))
+        is_caps = len(words) == 1 and words[0].text.isupper() and len(words[0].text) > 1
+        if first in self.verbs and last - first > 1:
+            spans.append(self._run("proper", first + 1, last))  # `Convert Euro`: the verb is no part of the name
+        if first not in self.verbs or last - first > 1 or is_caps:
+            spans.append(self._run("caps" if is_caps else "proper", first, last))
+        elif len(words[0].text) > 2 and words[0].lower not in WEAK:
+            spans.append(self._run("chunk", first, last))
+        spans.extend(self._longer(first, last))
+        if last - first > 1 and first not in self.verbs:
+            spans.extend((self._run("proper", first, last - 1), self._run("proper", first + 1, last, "")))
+        if last - first > 1 and any(w.text.isupper() and len(w.text) > 1 for w in words):
+            spans.extend(
+                self._run("caps", first + k, first + k + 1)
+                for k, w in enumerate(words)
+                if w.text.isupper() and len(w.text) > 1
+            )
+        after = self.tokens[last : last + 2]
+        if len(after) == 2 and after[0].text == "," and self._is_capital(last + 1) and not is_caps:
+            end = last + 2
+            while end < len(self.tokens) and self._is_capital(end):
+                end += 1
+            spans.append(self._run("proper_pair", first, end))
+        return spans
+
+    def _longer(self, first: int, last: int) -> list[Span]:
+        """The name with what follows it: a number (`Boeing 747`), a noun or two (`Amazon rainforest`)."""
+        spans = []
+        if first in self.verbs and last - first == 1:
+            return []
+        if self.tokens[last - 1].text.lower().endswith(("'s", "’s")):
+            return []
+        start = first + 1 if first in self.verbs and not self.tokens[first].text.isupper() else first
+        if last < len(self.tokens) and self.tokens[last].text.isdigit():
+            spans.append(self._run("proper", start, last + 1))
+        for end in range(last + 1, min(last + 3, len(self.tokens) + 1)):
+            if not self._is_inner(end - 1):
+                break
+            spans.append(self._run("proper", start, end))
+        return spans
+
+    def _is_capital(self, index: int) -> bool:
+        token = self.tokens[index]
+        if not token.is_word or not token.text[0].isupper() or not self.is_free(index):
+            return False
+        if len(token.text) == 1 and self.tokens[index + 1 : index + 2] and self.tokens[index + 1].text == "&":
+            return True
+        return token.lower not in STOPWORDS or (token.text.isupper() and len(token.text) > 1)
+
+    def _chunks(self) -> list[Span]:
+        spans: list[Span] = []
+        first = 0
+        for i in range(len(self.tokens) + 1):
+            if i < len(self.tokens) and self._is_inner(i):
+                continue
+            if i > first:
+                spans.extend(self._windows(first, i))
+            first = i + 1
+        return spans
+
+    def _is_inner(self, index: int) -> bool:
+        token = self.tokens[index]
+        if token.text == "-" and 0 < index < len(self.tokens) - 1:
+            before, after = self.tokens[index - 1], self.tokens[index + 1]
+            return before.is_word and after.is_word and before.end == token.start and token.end == after.start
+        return token.is_word and token.lower not in STOPWORDS and self.is_free(index)
+
+    def _windows(self, first: int, last: int) -> list[Span]:
+        """Every run of up to five words inside a chunk; which of them is the value depends on the tool."""
+        spans = []
+        for a in range(first, min(last, first + 6)):
+            for b in range(a + 1, min(last, a + 5) + 1):
+                if "-" in (
+                    self.tokens[a].text,
+                    self.tokens[b - 1].text,
+                    *(t.text for t in self.tokens[a - 1 : a] + self.tokens[b : b + 1]),
+                ):
+                    continue  # a hyphen holds words together
+                if b - a == 1 and ("_" in self.tokens[a].text or _is_camel(self.tokens[a].text)):
+                    spans.append(self._run("ident", a, b))
+                else:
+                    lead = None if a == first else ""
+                    spans.append(self._run("chunk", a, b, lead))
+        return spans
+
+    def _tails(self) -> list[Span]:
+        spans: list[Span] = []
+        starts: list[tuple[int, str]] = []
+        for i, token in enumerate(self.tokens):
+            if self.is_free(i) and token.lower in _CUES:
+                starts.append((i + 1, token.lower))
+            elif i in self.verbs:
+                starts.append((i + 1, "object"))
+        for start, lead in starts:
+            first = start
+            while first < len(self.tokens) and self.tokens[first].lower in _DETERMINERS:
+                first += 1
+            spans.extend(self._run("tail", first, end, lead) for end in self._tail_ends(first))
+        return spans
+
+    def _tail_ends(self, first: int) -> list[int]:
+        ends: list[int] = []
+        i = first
+        while i < len(self.tokens):
+            token = self.tokens[i]
+            if (
+                self.is_free(i)
+                and (token.is_break or token.lower in ("which", "who"))
+                and not (token.text == "." and i + 1 < len(self.tokens) and self.tokens[i + 1].start == token.end)
+            ):
+                break
+            if (
+                i > first
+                and self.is_free(i)
+                and (token.lower in PREPOSITIONS or token.text == "," or token.lower in ("and", "or"))
+            ):
+                ends.append(i)
+            i += 1
+        ends.append(i)
+        return [e for e in ends[-_MAX_TAILS:] if e > first]
+
+
+_SKIPPED_OPENINGS = frozenset(
+    "please can could would will you kindly i we want need to like let's lets me us help now also just then and so"
+    " i'd hey hi hello".split()
+)
+
+
+def _is_camel(word: str) -> bool:
+    return any(a.islower() and b.isupper() for a, b in itertools.pairwise(word))

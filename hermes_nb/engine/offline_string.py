@@ -1,0 +1,170 @@
+"""How well a span of the prompt fits a string parameter: what it looks like, the words around it, whose name it says."""
+
+from __future__ import annotations
+
+import re
+
+from hermes_nb.engine import offline_unit as units
+from hermes_nb.engine.offline_fit import Fit, Option
+from hermes_nb.engine.offline_profile import Param
+from hermes_nb.engine.offline_scene import Span
+from hermes_nb.engine.offline_words import WEAK
+
+# Sort of a parameter: form of a span and how much it looks the part (1 is perfect); `any` is for parameters of no sort.
+_TABLE = """
+any: quoted 0.8 proper 0.55 caps 0.55 ident 0.55 code 0.55 path 0.3 url 0.2 email 0.15 chunk 0.3 tail 0.12 fence
+    0.6 proper_pair 0.3 expression 0.2 unit 0.1 number 0.3
+place: proper 0.8 caps 0.4 quoted 0.65 chunk 0.25 tail 0.1 proper_pair 0.85 code 0.15
+person: proper 0.8 quoted 0.65 email 0.4 chunk 0.25 caps 0.3 ident 0.35 code 0.3 tail 0.1
+text: quoted 0.95 tail 0.5 chunk 0.25 proper 0.35 fence 0.9 ident 0.3 code 0.2 caps 0.25
+query: quoted 0.9 tail 0.45 chunk 0.4 proper 0.5 ident 0.4 caps 0.4 code 0.4
+title: quoted 0.9 tail 0.3 chunk 0.28 proper 0.6 ident 0.5 code 0.45 caps 0.4
+class: quoted 0.8 chunk 0.42 proper 0.35 caps 0.35 ident 0.5 code 0.4 tail 0.05
+column: quoted 0.85 ident 0.85 chunk 0.4 caps 0.4 proper 0.4 code 0.35 tail 0.05
+code: code 0.85 caps 0.75 quoted 0.75 number 0.5 ident 0.55 proper 0.35 chunk 0.2 email 0.2
+path: path 0.95 quoted 0.7 url 0.3 ident 0.4 code 0.3 chunk 0.2 caps 0.2 proper 0.2
+url: url 1 path 0.4 quoted 0.4
+email: email 1 quoted 0.3 proper 0.35 chunk 0.1
+sql: sql 1 fence 0.95 quoted 0.85
+expression: expression 0.85 quoted 0.9 code 0.75 fence 0.7 tail 0.1 caps 0.4 proper 0.4 chunk 0.1
+language: proper 0.6 quoted 0.15 caps 0.3 chunk 0.15
+currency: unit 0.3 caps 0.8 quoted 0.4 proper 0.3 chunk 0.1
+unit: unit 0.35 quoted 0.5 chunk 0.12 proper 0.3 caps 0.2
+date: when 0.8 date 1 datetime 0.8 quoted 0.4 tail 0.02
+datetime: datetime 1 date 0.8 quoted 0.4
+time: time 1 datetime 0.6 quoted 0.4 tail 0.02
+"""
+
+
+def _read(table: str) -> dict[str, dict[str, float]]:
+    forms: dict[str, dict[str, float]] = {}
+    for line in table.strip().replace("\n    ", " ").splitlines():
+        sort, _, cells = line.partition(": ")
+        words = cells.split()
+        forms["" if sort == "any" else sort] = dict(zip(words[::2], map(float, words[1::2]), strict=True))
+    return forms
+
+
+_FORMS = _read(_TABLE)
+_LOOSE = frozenset({"chunk", "tail", "proper", "caps", "ident", "code", "unit", "proper_pair", "expression"})
+_FREE = frozenset({"text", "query", "title"})
+# What a sort is called in the table of prepositions.
+
+
+def string(fit: Fit, param: Param, span: Span) -> Option | None:
+    """The span as a value of a string parameter; None when it can't be one."""
+    forms = _FORMS.get(param.sort, _FORMS[""])
+    base = forms.get(
+        span.form,
+        0.6 * _FORMS[""].get(span.form, 0.0)
+        if param.sort not in ("url", "email", "sql", "date", "time", "datetime")
+        else 0.0,
+    )
+    value: str = span.value
+    start, end = span.start, span.end
+    if span.form in ("proper", "caps", "chunk", "ident") and _cuts_name(fit, span):
+        return None
+    known = _known(param, value, span.form)
+    if known:
+        value, gain = known
+        base += gain
+    if base <= 0:
+        return None
+    if span.form == "proper_pair" and not re.search(r", [A-Z]{2}\b|\w, [A-Z]", f"{_second(value)}{param.description}"):
+        return None
+    anchor = fit.anchor(param, span.first, span.last)
+    lead = fit.lead(param, span.lead)
+    if span.form == "number" and anchor < 0.4 and param.sort != "code":
+        return None
+    if not param.is_required and span.form in _LOOSE and anchor < 0.35 and lead < 0.25 and not known:
+        return None
+    score = base + anchor + lead
+    if value.lower() in fit.choices and not param.choices:
+        score -= 0.6  # it is a choice of another parameter
+    if param.choices:
+        score -= 0.8  # the description lists what it takes
+    if lead == 0 and span.lead and span.lead != "object" and span.form in ("chunk", "proper", "caps"):
+        score += 0.1
+    if span.form in ("chunk", "tail", "proper", "ident", "caps"):
+        score -= _own_words(fit, param, span)
+    if span.form in ("proper", "caps") and any(t.stem in param.words for t in fit.scene.tokens[span.first : span.last]):
+        score += 0.5  # the name says what it is: `Hilton Hotel`, `Premier League`
+    if span.form == "chunk" and any(span.first <= a and b <= span.last for a, b in fit.scene.names):
+        score -= 0.25  # a name with other words around it
+    if span.form == "chunk" and span.lead == "object":
+        score += 0.15
+    if param.sort == "class" and span.form == "chunk" and _is_own(fit, span.last):
+        score += 0.25  # `violent` crimes: what kind of the thing the tool is about
+    if span.form in ("chunk", "proper") and not known:
+        score += 0.03 * (span.last - span.first) if not _is_stretched(fit, span) else -0.05
+    if span.form == "tail":
+        if param.sort not in _FREE and not known:
+            score -= 0.25
+        score += 0.02 * min(8, span.last - span.first)
+    return Option(value, score, start, end)
+
+
+def _second(pair: str) -> str:
+    """`, TX` of `Austin, TX`; "" where what follows the comma is no two letters."""
+    match = re.search(r", [A-Z]{2}\Z", pair)
+    return match.group() if match else ""
+
+
+def _known(param: Param, value: str, span_form: str) -> tuple[str, float] | None:
+    """The value as the parameter's description wants it, where it is a currency, language, country or unit."""
+    lower = value.lower()
+    wants_code = "code" in param.told or "iso" in param.told
+    about = set(param.words) | (param.told if param.sort in ("currency", "language", "place", "code", "") else set())
+    if param.sort == "currency" or {"currenc", "currency", "currenci"} & about:
+        if value in units.CURRENCY_CODES:
+            return value, 0.2
+        if lower in units.CURRENCY_OF:
+            return units.CURRENCY_OF[lower], 0.6
+    if (param.sort == "language" or {"languag"} & about) and lower in units.LANGUAGE_CODES:
+        return (units.LANGUAGE_CODES[lower] if wants_code else value), 0.4
+    if {"country", "countri", "nation"} & about and lower in units.COUNTRY_CODES:
+        return (units.COUNTRY_CODES[lower] if wants_code else value), 0.2
+    if param.sort == "unit" and not param.is_required and span_form == "unit":
+        return None
+    if param.sort == "unit" and (units.unit_named(lower) or lower in units.CURRENCY_OF):
+        return value, 0.55
+    return None
+
+
+def _is_stretched(fit: Fit, span: Span) -> bool:
+    """Whether a capitalised name was given a noun that follows it."""
+    return span.form == "proper" and any(a == span.first and b < span.last for a, b in fit.scene.names)
+
+
+def _is_own(fit: Fit, index: int) -> bool:
+    tokens = fit.scene.tokens
+    return index < len(tokens) and tokens[index].is_content and tokens[index].stem in fit.own
+
+
+def _cuts_name(fit: Fit, span: Span) -> bool:
+    """Whether the span leaves out a part of a capitalised name."""
+    name = fit.scene.name_around(span.first, span.last)
+    if name is None:
+        return False
+    return any(not span.first <= i < span.last for i in range(*name))
+
+
+def _own_words(fit: Fit, param: Param, span: Span) -> float:
+    """The penalty for a value made of words that name the tool or a parameter."""
+    tokens = fit.scene.tokens
+    inside = range(span.first, span.last)
+    words = [i for i in inside if tokens[i].is_content]
+    if not words:
+        return 0.0 if span.form in ("caps", "proper") else 0.5
+    named = {i for a, b in fit.scene.names for i in range(a, b)}
+    own = {i for i in words if tokens[i].stem in fit.own or tokens[i].lower in WEAK or tokens[i].stem in WEAK}
+    if span.form == "proper":
+        later = [i for i in words if i not in named]
+        if any(i in own or tokens[i].stem in fit.profile.told_stems for i in later):
+            return 0.4
+        return 0.45 if own == set(words) else 0.0
+    verbs = any(i in fit.scene.verbs for i in inside)
+    return (0.8 if span.form != "tail" else 0.6) * len(own) / len(words) + 0.35 * verbs
+
+
+# Choices and booleans
