@@ -240,7 +240,8 @@ class _Pipes:
             with contextlib.suppress(WorkerDiedError):
                 self.send("shutdown")
             try:
-                await asyncio.wait_for(self._ended.wait(), grace_s)
+                async with asyncio.timeout(grace_s):
+                    await self._ended.wait()
             except TimeoutError:
                 self.kill()
         await self._watcher

@@ -11,12 +11,14 @@ from hermes_nb.model.agent import Agent, Model
 from hermes_nb.model.content import ContentPart, prompt_text
 from hermes_nb.sessions.model_choice import ModelChoice
 from hermes_nb.sessions.result import RunResult
+from hermes_nb.sessions.serving import namespace
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.sessions.turn import Turn
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
     from hermes_nb.sessions.instance import Instance
+    from hermes_nb.tools.builtin import ResultStore
     from hermes_nb.tools.decorator import Tool
 
 TIMEOUT_S = 300.0
@@ -44,6 +46,8 @@ class BoundAgent:
         self.tools: list[Tool] = list(tools)
         self.session_id: str | None = None
         self.always_allowed: set[tuple[str, str]] = set()
+        self._results: ResultStore | None = None
+        self._more: Tool | None = None
         self._notices: list[tuple[str, str]] = [("model", choice.notice)] if choice.notice else []
 
     def __repr__(self) -> str:
@@ -58,6 +62,31 @@ class BoundAgent:
     def profile_id(self) -> str:
         """Seed 001's name for `agent_id`."""
         return self.agent_id
+
+    @property
+    def offered(self) -> list[Tool]:
+        """What the model is offered: `tools`, and with any of them `more` (reads on in a cut result) and, where one takes
+        the name of a notebook variable, `list_variables`."""
+        from hermes_nb.tools.builtin import list_variables_tool, more_tool
+
+        if not self.tools:
+            return []
+        if self._more is None:
+            self._more = more_tool(self.results)
+        names = {t.name for t in self.tools}
+        built_in = [self._more]
+        if any(t.variable_parameters for t in self.tools):
+            built_in.append(list_variables_tool(namespace))
+        return [*self.tools, *(t for t in built_in if t.name not in names)]
+
+    @property
+    def results(self) -> ResultStore:
+        """Tool results that were cut, whole, for `more`."""
+        from hermes_nb.tools.builtin import ResultStore
+
+        if self._results is None:
+            self._results = ResultStore()
+        return self._results
 
     @property
     def hermes(self) -> Hermes:
@@ -83,6 +112,10 @@ class BoundAgent:
     def is_ready(self) -> bool:
         """Whether its worker has imported Hermes and answers."""
         return self.instance.worker.is_ready
+
+    def continue_from(self, old: BoundAgent) -> None:
+        """Take over the conversation and the allowances of the agent that this one replaces."""
+        self.session_id, self.always_allowed, self._results = old.session_id, old.always_allowed, old.results
 
     def take_notices(self) -> list[tuple[str, str]]:
         """Notices (code, text) that were not shown yet; shown once, in the first turn."""

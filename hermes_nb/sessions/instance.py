@@ -81,7 +81,7 @@ class Instance:
             self, config, agent_id or (old.agent_id if old else new_id("a")), choice=choice, tools=tools
         )
         if old is not None:
-            bound.session_id, bound.always_allowed = old.session_id, old.always_allowed
+            bound.continue_from(old)
             if old.choice == choice:
                 bound.take_notices()
                 bound._notices = old.take_notices()
@@ -108,7 +108,7 @@ class Instance:
             "name": config.name,
             "instructions": config.instructions,
             "model": {f.name: getattr(model, f.name) for f in fields(model)},
-            "tools": [t.spec().to_dict() for t in bound.tools],
+            "tools": [t.spec().to_dict() for t in bound.offered],
             "toolsets": list(config.toolsets or ()),
             "max_turns": config.max_turns,
             "config": dict(config.config),

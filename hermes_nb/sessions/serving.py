@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import concurrent.futures
 import json
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb import _settings
 from hermes_nb.errors import UsageError
 from hermes_nb.host.base import Caller, ToolCall
+from hermes_nb.model.mask import Masker
 from hermes_nb.sessions.session import new_id
 from hermes_nb.tools.call import ToolOutcome, denied, failed
 
@@ -18,6 +21,11 @@ if TYPE_CHECKING:
 
 ANSWERS = ("once", "always", "deny")
 OUTPUT_CHARS_MAX = 20_000  # of one tool's prints kept in the log; the cell shows all
+
+
+def namespace() -> dict[str, Any]:
+    """The user's variables: of the notebook (a kernel's user module is `__main__`), or of the script."""
+    return vars(sys.modules["__main__"])
 
 
 class ToolServing:
@@ -30,6 +38,8 @@ class ToolServing:
         self._answered: dict[str, str] = {}
         self._n_output_chars: dict[str, int] = {}
         self.values: dict[str, Any] = {}
+        masker = Masker([*_settings.secrets().values(), *filter(None, [turn.agent.model.api_key])])
+        self._options = {"namespace": namespace(), "results": turn.agent.results, "masker": masker}
 
     # -- calls ---------------------------------------------------------------------------------------------------
     def call(self, message: dict[str, Any]) -> None:
@@ -49,7 +59,7 @@ class ToolServing:
         def on_output(stream: str, text: str, mime_types: Sequence[str]) -> None:
             io.soon(self._output, call_id, tool.name, stream, text, tuple(mime_types))
 
-        call = ToolCall(turn.id, call_id, tool, message["arguments"], on_output)
+        call = ToolCall(turn.id, call_id, tool, message["arguments"], on_output, options=self._options)
         future = turn._hermes.host.submit(call, self._caller)
 
         def on_done(future: concurrent.futures.Future[ToolOutcome]) -> None:

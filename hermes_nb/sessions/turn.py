@@ -74,7 +74,8 @@ class Turn:
         self._task: asyncio.Task[None] | None = None
         self._wake = WakeUp()
         self._began_s = time.perf_counter()
-        self._serving = ToolServing(self, agent.tools, caller)
+        self._tools = agent.offered
+        self._serving = ToolServing(self, self._tools, caller)
 
     # -- what people use: any thread -----------------------------------------------------------------------------
     def __repr__(self) -> str:
@@ -220,6 +221,8 @@ class Turn:
         bound = await self._worker.bound(self.agent.agent_id)
         self._number_and_notices(bound)
         await self._session.keep(await self._hermes.opened_store(), title=self.prompt)
+        if self._stop_reason is not None:
+            raise asyncio.CancelledError
         if self._timeout_s is not None:
             self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
         self._worker.start(
@@ -230,7 +233,7 @@ class Turn:
             history=self._session.history(without=self._replaces),
             attempt=1,
             date=self._session.first_day,
-            tools=[t.spec().to_dict() for t in self.agent.tools],
+            tools=[t.spec().to_dict() for t in self._tools],
             timeout_s=None,
             runtime=self.agent.runtime_name,
             n_prior_turns=self._session.n_turns,
@@ -400,7 +403,7 @@ class Turn:
                     "provider": model.provider,
                     "host": model.host,
                     "runtime": self.agent.runtime_name,
-                    "tools": [t.name for t in self.agent.tools],
+                    "tools": [t.name for t in self._tools],
                     "n_history_messages": 0,
                     **({"replaces": self._replaces} if self._replaces else {}),
                 },

@@ -17,6 +17,7 @@ from hermes_nb.sessions.state_dir import InstanceDir
 
 WARM_UP_AFTER_S = 0.5  # idle time after binding before the worker warms itself up; a run at once is never behind it
 BIND_TIMEOUT_S = 60.0
+STEER_TIMEOUT_S = 5.0
 
 
 class TurnPort(Protocol):
@@ -180,8 +181,10 @@ class Worker:
             UsageError: The agent can't be bound; the message says why.
         """
         await self.ensure()
+        # Not wait_for: before Python 3.12 it swallows a cancellation that meets the result (python/cpython#86296).
         try:
-            return await asyncio.wait_for(asyncio.shield(self._bound[agent_id]), BIND_TIMEOUT_S)
+            async with asyncio.timeout(BIND_TIMEOUT_S):
+                return await asyncio.shield(self._bound[agent_id])
         except TimeoutError:
             raise WorkerStartError(
                 f"The worker did not bind the agent within {BIND_TIMEOUT_S:.0f} s. Its log is {self.folder.log}."
@@ -210,7 +213,8 @@ class Worker:
         self._steers[turn_id] = future
         self.send("turn.steer", turn_id=turn_id, text=text)
         try:
-            return await asyncio.wait_for(future, 5)
+            async with asyncio.timeout(STEER_TIMEOUT_S):
+                return await future
         except (TimeoutError, WorkerError):
             return False
 

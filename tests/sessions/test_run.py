@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -242,7 +244,7 @@ async def test_add_and_remove_tools(make: Make) -> None:
     await bound.remove_tools(binding)
     await bound.run("?")
     offered = [[t["function"]["name"] for t in r.body.get("tools") or []] for r in model.requests]
-    assert offered == [[], ["double"], []]
+    assert offered == [[], ["double", "more"], []]
     with pytest.raises(UsageError, match=binding):
         await bound.remove_tools(binding)
 
@@ -255,3 +257,45 @@ async def test_what_was_shown_is_in_the_store(make: Make, hermes: Hermes) -> Non
     assert {e.key for e in stored} == {e.key for e in result.events}
     row = next(r for r in hermes.sessions() if r.session_id == result.session_id)
     assert (row.agent, row.title, row.n_turns) == (bound.name, "Double three", 1)
+
+
+async def test_cut_result_can_be_read_on(make: Make) -> None:
+    @tool(max_result_chars=400)
+    def report() -> str:
+        """A long text."""
+        return "".join(f"<{i}>" for i in range(500))
+
+    def script(request: Any) -> Any:
+        last = request.body["messages"][-1]
+        if last["role"] == "user":
+            return Call("report")
+        found = re.search(r"result_id='(\w+)', offset=(\d+)", str(last["content"]))
+        if found and len(request.body["messages"]) < 6:
+            return Call("more", {"result_id": found[1], "offset": int(found[2])})
+        return Say("read")
+
+    bound, _ = make(script, tools=[report])
+    result = await bound.run("Read it")
+    assert [t.name for t in result.tools] == ["report", "more"]
+    assert result.tools[0].content.startswith("<0><1>")
+    assert len(result.tools[0].content) <= 420
+    assert result.tools[1].content[:1] in "<0123456789>"
+    assert len(result.tools[0].value) > 1500
+
+
+async def test_tool_takes_a_variable_of_the_notebook_by_name(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pandas as pd
+
+    monkeypatch.setattr(sys.modules["__main__"], "sales", pd.DataFrame({"revenue": [1, 2]}), raising=False)
+
+    @tool
+    def total(frame: pd.DataFrame) -> int:
+        """The total revenue."""
+        return int(frame["revenue"].sum())
+
+    bound, model = make([Call("total", {"frame": "sale"}), Call("total", {"frame": "sales"}), Say("3")], tools=[total])
+    result = await bound.run("Total?")
+    assert [t.status for t in result.tools] == ["error", "ok"]
+    assert "sales" in result.tools[0].content
+    assert result.tools[1].value == 3
+    assert [t["function"]["name"] for t in model.requests[0].body["tools"]] == ["total", "more", "list_variables"]
