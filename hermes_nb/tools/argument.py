@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_nb.errors import ToolArgumentError
+from hermes_nb.tools import variable
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _SHOWN_CHARS = 80  # how much of a wrong value an error shows
 _SHOWN_ERRORS = 6
-_REASON = re.compile(r"^(?:Value error, |Assertion failed, )?(?:Input should be )?(?:a valid \w+, )?")
+_SHOWN_VALUES = 30
 
 
 class Validator(Protocol):
@@ -59,7 +59,7 @@ def build(
             values, _, given = compiled.validator.validate_json(text, context=context)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_context=False)
-        raise ToolArgumentError(_explain(tool, errors, data, compiled.parameters)) from None
+        raise ToolArgumentError(_explain(tool, errors, data, compiled)) from None
     return _call(tool, compiled, values, given)
 
 
@@ -102,12 +102,12 @@ def _read(tool: str, arguments: Mapping[str, Any] | str) -> tuple[Mapping[str, A
             raise ToolArgumentError(
                 f'{tool}: the arguments must be a JSON object, e.g. {{"name": value}}; got {_shown(data)}.'
             )
-        return data, text
+        return data, _encodable(json.dumps(data, ensure_ascii=False)) if "\\ud" in text.lower() else text
     if not isinstance(arguments, Mapping):
         raise ToolArgumentError(f"{tool}: the arguments must be an object; got {_shown(arguments)}.")
     data = dict(arguments)
     try:
-        return data, json.dumps(data, allow_nan=False)
+        return data, _encodable(json.dumps(data, allow_nan=False, ensure_ascii=False))
     except (TypeError, ValueError, RecursionError):
         return data, None
 
@@ -139,57 +139,80 @@ def _parse(tool: str, text: str) -> Any:
         raise ToolArgumentError(f"{tool}: the arguments can't be read as JSON: {exc}.") from None
 
 
-def _explain(tool: str, errors: Sequence[ErrorDetails], data: Any, parameters: Mapping[str, Any]) -> str:
-    properties = parameters.get("properties", {})
+def _explain(tool: str, errors: Sequence[ErrorDetails], data: Any, compiled: Compiled) -> str:
+    properties = compiled.parameters.get("properties", {})
+    wanted = {name: _wanted(schema) for name, schema in properties.items()}
+    wanted |= {name: f"the name of {variable.article(kind)}" for name, kind in compiled.variables.items()}
+    unknown = [str(error["loc"][0]) for error in errors if _is_unknown(error) and len(error["loc"]) == 1]
     problems: dict[str, str] = {}
     for error in errors:
         path, got = _path(error["loc"], data)
-        problem = _problem(error, path, got, properties)
-        if path not in problems or error["type"] == "variable":
-            problems[path] = problem
-    shown = list(problems.values())[:_SHOWN_ERRORS]
+        if path not in unknown and (path not in problems or error["type"] == "variable"):
+            problems[path] = _problem(error, path, got, wanted.get(path, ""))
+    sentences = list(problems.values())[:_SHOWN_ERRORS]
     if len(problems) > _SHOWN_ERRORS:
-        shown.append(f"and {len(problems) - _SHOWN_ERRORS} more")
-    return f"{tool}: {'; '.join(shown)}."
+        sentences.append(f"and {len(problems) - _SHOWN_ERRORS} more")
+    if unknown:
+        sentences.append(_unknown(unknown, properties))
+    return _encodable(f"{tool}: {'; '.join(sentences)}.")
 
 
-def _problem(error: ErrorDetails, path: str, got: Any, properties: Mapping[str, Any]) -> str:
-    kind, top = error["type"], str(error["loc"][0]) if error["loc"] else ""
-    whole = path == top
+def _is_unknown(error: ErrorDetails) -> bool:
+    return error["type"] in ("extra_forbidden", "unexpected_keyword_argument")
+
+
+def _unknown(names: Sequence[str], properties: Mapping[str, Any]) -> str:
+    shown = [_short(name) for name in names[:_SHOWN_ERRORS]]
+    more = f" and {len(names) - _SHOWN_ERRORS} more" if len(names) > _SHOWN_ERRORS else ""
+    near = {name: difflib.get_close_matches(name, properties, n=1) for name in shown}
+    meant = ", ".join(f"'{found[0]}' for '{name}'" for name, found in near.items() if found)
+    return f"there is no argument {_quoted(shown)}{more}" + (
+        f" (perhaps {meant})" if meant else f"; known: {_quoted(properties) or 'none'}"
+    )
+
+
+def _problem(error: ErrorDetails, path: str, got: Any, wanted: str) -> str:
+    kind, name = error["type"], f"argument '{path}'" if path else "the arguments"
     if kind == "missing":
-        wanted = f" (wanted: {_wanted(properties[top])})" if whole and top in properties else ""
-        return f"argument '{path}' is missing{wanted}"
-    if kind in ("extra_forbidden", "unexpected_keyword_argument") and whole:
-        near = difflib.get_close_matches(top, properties, n=1)
-        meant = f" Did you mean '{near[0]}'?" if near else ""
-        return f"there is no argument '{path}'.{meant} Known: {_quoted(properties) or 'none'}"
-    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"argument '{path}' is unknown there"
+        return f"{name} is missing" + (f" (wanted: {wanted})" if wanted else "")
+    if _is_unknown(error):
+        return f"{name} is unknown there"
     if kind == "variable":
-        return f"argument '{path}': {error['msg']}"
-    reason = _REASON.sub("", error["msg"])
-    if kind.endswith(("_type", "_parsing", "_error")) or kind == "enum":
-        reason = reason.partition(", ")[0]
-        is_plain = True
-    else:
-        is_plain = False
-    wanted = _wanted(properties[top]) if whole and top in properties else ""
-    more = f" ({reason})" if wanted and not is_plain else ""
-    return f"argument '{path}' got {_shown(got)}, wanted {wanted or reason}{more}"
+        return f"{name}: {error['msg']}"
+    if error["loc"] and error["loc"][-1] == "[key]":
+        name += " has the key"
+    reason = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    if kind.endswith(("_type", "_parsing")) or "_from_" in kind or kind in ("enum", "literal_error"):
+        wanted = wanted or reason.removeprefix("Input should be ").partition(", ")[0]
+        return f"{name} got {_shown(got)}, wanted {wanted}".replace("has the key got", "has the key")
+    return f"{name} got {_shown(got)}: {reason}".replace("has the key got", "has the key")
 
 
 def _path(loc: Sequence[int | str], data: Any) -> tuple[str, Any]:
     """Where in the data an error is, e.g. `rows[2].name`, and what stands there; labels of union branches are left out."""
     path, at = "", data
     for index, part in enumerate(loc):
-        if isinstance(at, Mapping) and part in at:  # noqa: SIM114 - two index types
+        is_last = index == len(loc) - 1
+        if part == "[key]" and is_last:
+            at = loc[index - 1]
+            break
+        if isinstance(at, Mapping) and part in at:
             at = at[part]
-        elif isinstance(at, (list, tuple)) and isinstance(part, int) and part < len(at):
-            at = at[part]
-        elif index < len(loc) - 1 or not isinstance(at, Mapping) or not isinstance(part, str):
+        elif isinstance(at, (list, tuple)) and isinstance(part, int):
+            at = at[part] if part < len(at) else None
+        elif not (is_last and isinstance(at, Mapping) and isinstance(part, str)):
             continue
         path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
-    return path, at
+    return _short(path), at
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates replaced (a model that stops inside an emoji sends one)."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _wanted(schema: Mapping[str, Any]) -> str:
@@ -197,7 +220,8 @@ def _wanted(schema: Mapping[str, Any]) -> str:
     if "const" in schema:
         return json.dumps(schema["const"])
     if "enum" in schema:
-        return "one of " + ", ".join(json.dumps(v) for v in schema["enum"])
+        more = ", ..." if len(schema["enum"]) > _SHOWN_VALUES else ""
+        return "one of " + ", ".join(json.dumps(v) for v in schema["enum"][:_SHOWN_VALUES]) + more
     if "anyOf" in schema:
         branches = [_wanted(branch) for branch in schema["anyOf"]]
         return " or ".join(dict.fromkeys(branches)) if all(branches) else ""

@@ -34,6 +34,16 @@ _OPAQUE = frozenset(
 )
 
 
+class Named:
+    """Metadata of an annotation: the type of a notebook variable, where pydantic knows no check for it."""
+
+    def __init__(self, wanted: Any) -> None:
+        self._wanted = wanted
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return {"type": "any", "metadata": {_MARK: ("variable", (self._wanted,))}}
+
+
 @dataclass(slots=True)
 class Tree:
     """A rewritten schema tree; `variables` is field name to the type (or tuple of types) it names a variable of."""
@@ -88,6 +98,8 @@ def _walk(node: Any) -> Any:
         return node
     if kind in ("is-instance", "is-subclass", "callable"):
         return _instance(node)
+    if kind == "any" and (wanted := _marked(node, "variable")):
+        return _variable(wanted)
     if kind == "enum" and not has_json_values(node["cls"]):
         return _by_name(node)
     walked = {k: v if k in _OPAQUE else _walk(v) for k, v in node.items()}

@@ -9,6 +9,8 @@ import types
 import typing
 from typing import Any
 
+from hermes_nb.tools.core import Named
+
 _LISTS = (
     collections.abc.Iterable,
     collections.abc.Collection,
@@ -115,6 +117,8 @@ class _Preparer:
             return typing.Annotated[bytes, AfterValidator(annotation)]
         if typing.is_typeddict(annotation):
             return self._record(annotation)
+        if getattr(annotation, "_is_protocol", False) and not getattr(annotation, "_is_runtime_protocol", False):
+            return typing.Annotated[Any, Named(annotation)]
         if inspect.isclass(annotation) or type(annotation).__module__ in ("typing", "typing_extensions"):
             return annotation
         raise Unfit("it is not a type", "Annotate a type; a description goes into Annotated[str, 'text']")

@@ -226,7 +226,8 @@ def _unfit(tool: str, parameter: Parameter, reason: str, cure: str) -> ToolDefin
 def _reason(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     lines = [line for line in lines if "errors.pydantic.dev" not in line]
-    return (lines[0] if lines else type(error).__name__).rstrip(".")
+    at = -1 if lines and lines[0].startswith("Error building") else 0  # pydantic-core tells the cause last
+    return (lines[at] if lines else type(error).__name__).rstrip(".")
 
 
 class _ModelValidator:

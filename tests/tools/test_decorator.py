@@ -95,7 +95,14 @@ def test_options_are_kept():
         return arguments["n"] > 3
 
     @tool(
-        name="other", description="Else.", approval=asks, parallel=True, idempotent=True, timeout_s=3.0, max_result_chars=9, remote="r"
+        name="other",
+        description="Else.",
+        approval=asks,
+        parallel=True,
+        idempotent=True,
+        timeout_s=3.0,
+        max_result_chars=9,
+        remote="r",
     )
     def anything(n: int) -> None:
         """Documented."""
@@ -359,7 +366,10 @@ def test_cloudpickle_carries_a_tool_of_a_notebook_with_its_classes():
     }
     expression = f"t(**t.build({arguments!r}, {{'made': t.variable_parameters['engine']()}})[1])"
     assert run_elsewhere(done.stdout, expression) == "[10, 'RED', 'Engine', 'POINT', 'a/b', b'hi', 'RED']"
-    assert run_elsewhere(done.stdout, "t(**t.build({'p': {'x': 2}})[1])") == "[10, None, 'NoneType', 'POINT', '.', b'', 'RED']"
+    assert (
+        run_elsewhere(done.stdout, "t(**t.build({'p': {'x': 2}})[1])")
+        == "[10, None, 'NoneType', 'POINT', '.', b'', 'RED']"
+    )
     with pytest.raises(AssertionError, match=r"argument 'p\.x' got \[\], wanted a valid integer"):
         run_elsewhere(done.stdout, "t.build({'p': {'x': []}})")
     assert run_elsewhere(done.stdout, "t.parameters['required']") == "['p']"

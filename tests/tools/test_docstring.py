@@ -1,5 +1,7 @@
 """Where sections are placed, how they are spelled and spaced; the conformance table has the ordinary cases."""
 
+# ruff: noqa: E501 - one case a line
+
 import subprocess
 import sys
 

@@ -9,7 +9,9 @@ from hermes_nb.tools.decorator import tool
 from hermes_nb.tools.name import HERMES_NAMES, check, unique
 
 
-@pytest.mark.parametrize("name", ["read_file", "terminal", "todo", "memory", "web_search", "execute_code", "tool_search"])
+@pytest.mark.parametrize(
+    "name", ["read_file", "terminal", "todo", "memory", "web_search", "execute_code", "tool_search"]
+)
 def test_a_name_hermes_owns_is_refused_with_a_suggestion(name):
     with pytest.raises(ToolNameError, match=rf"belongs to Hermes's own.*@tool\(name='my_{name}'\)"):
         check(name)
@@ -54,7 +56,9 @@ def test_a_second_function_of_a_name_is_refused_and_both_are_located():
 
     def probe(s: str) -> str: ...
 
-    with pytest.raises(ToolNameError, match=r"(?s)'probe'.*line \d+ of .*test_name\.py.* and .*line \d+ of .*name='my_probe'"):
+    with pytest.raises(
+        ToolNameError, match=r"(?s)'probe'.*line \d+ of .*test_name\.py.* and .*line \d+ of .*name='my_probe'"
+    ):
         unique([first, tool(probe)])
 
 
@@ -83,7 +87,13 @@ def test_the_names_hermes_owns_are_those_of_the_installed_release(tmp_path):
     )
     environment = {"HERMES_HOME": str(tmp_path / "hermes"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=150, check=False, env=environment, cwd=tmp_path
+        [sys.executable, "-P", "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+        env=environment,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("NAMES "))
