@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hermes_nb.views import html, markdown, text
+from hermes_nb.views._listing import listing
 from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views._total import totals
 
 
 def bundle(source: Source) -> dict[str, str]:
@@ -12,8 +14,9 @@ def bundle(source: Source) -> dict[str, str]:
     text/plain is the text that scripts and terminals print.
     """
     folder = folder_of(source)
+    listed, total = listing(folder), totals(folder)
     return {
-        "text/markdown": markdown.render(folder),
-        "text/html": html.render(folder),
-        "text/plain": text.render(folder),
+        "text/markdown": markdown.compose(listed, total),
+        "text/html": html.compose(listed, total),
+        "text/plain": text.compose(listed, total),
     }

@@ -149,7 +149,10 @@ def _pack(members: list[Span], now_unix_s: float, cap: int) -> list[tuple[Span, 
 
 
 def _merge(bars: list[Bar], max_bars: int) -> tuple[list[Bar], float]:
-    """As many bars as allowed: the widest gaps between neighbours of one row and category stay, the others close."""
+    """As many bars as allowed: the widest gaps between neighbours of one row and category stay, the others close.
+
+    Of gaps as wide as the last that may stay, every n-th does, so that a log of even steps keeps its length in bars.
+    """
     groups: dict[tuple[int, str], list[Bar]] = {}
     for bar in bars:
         groups.setdefault((bar.row, bar.category), []).append(bar)
@@ -161,14 +164,22 @@ def _merge(bars: list[Bar], max_bars: int) -> tuple[list[Bar], float]:
             gaps.append(bar.start_unix_s - reach)
             reach = max(reach, bar.end_unix_s)
     n_kept = max(max_bars - len(groups), 0)
-    gaps.sort(reverse=True)
-    limit = gaps[n_kept] if n_kept < len(gaps) else float("-inf")
+    widest = sorted(gaps, reverse=True)
+    limit = widest[n_kept] if n_kept < len(widest) else float("-inf")
+    n_even = gaps.count(limit)
+    n_even_kept = n_kept - sum(gap > limit for gap in gaps)
     merged: list[Bar] = []
+    at = even = 0
     for group in groups.values():
         current = group[0]
         merged.append(current)
         for bar in group[1:]:
-            if bar.start_unix_s - current.end_unix_s > limit:
+            gap, at = gaps[at], at + 1
+            stays = gap > limit
+            if gap == limit:
+                stays = (even + 1) * n_even_kept // n_even > even * n_even_kept // n_even
+                even += 1
+            if stays:
                 current = bar
                 merged.append(current)
                 continue

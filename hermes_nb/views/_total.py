@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 from hermes_nb.model.span import USAGE_KEYS, Span, busy_ms
 from hermes_nb.views._source import Source, folder_of
@@ -12,13 +12,18 @@ from hermes_nb.views._source import Source, folder_of
 _CUT_SHORT = frozenset({"stopped", "killed", "timed_out"})
 
 
-def own_figures(spans: Iterable[Span]) -> dict[tuple[str, str, int, str], tuple[dict[str, int], float | None]]:
-    """What each span adds to the sums: (tokens, cost) by `Span.key`.
+Key: TypeAlias = tuple[str, str, int, str]
+Figures: TypeAlias = tuple[Mapping[str, int], float | None]
+NO_FIGURES: Figures = ({}, None)
+
+
+def own_figures(spans: Iterable[Span]) -> dict[Key, Figures]:
+    """What each span adds to the sums: (tokens, cost) by `Span.key`; a span that adds nothing has no entry.
 
     A turn reports totals that hold its model calls. What it adds is the rest: what it reports beyond them (a
     compressed context, a call Hermes made outside its loop). So each figure is counted once, whatever was reported.
     """
-    own: dict[tuple[str, str, int, str], tuple[dict[str, int], float | None]] = {}
+    own: dict[Key, Figures] = {}
     tokens: dict[tuple[str, str, int], dict[str, int]] = {}
     costs: dict[tuple[str, str, int], float] = {}
     turns: list[Span] = []
@@ -26,8 +31,10 @@ def own_figures(spans: Iterable[Span]) -> dict[tuple[str, str, int, str], tuple[
         if span.kind == "turn":
             turns.append(span)
             continue
-        where = span.key[:3]
-        own[span.key] = (dict(span.usage), span.cost_usd)
+        if not span.usage and span.cost_usd is None:
+            continue
+        where = (span.session_id, span.turn_id, span.attempt)
+        own[span.key] = (span.usage, span.cost_usd)
         if span.usage:
             known = tokens.setdefault(where, {})
             for key, n in span.usage.items():
@@ -45,7 +52,8 @@ def own_figures(spans: Iterable[Span]) -> dict[tuple[str, str, int, str], tuple[
                 cost = None
             elif cost < 0:
                 cost = 0.0
-        own[turn.key] = (rest, cost)
+        if rest or cost is not None:
+            own[turn.key] = (rest, cost)
     return own
 
 
@@ -80,7 +88,7 @@ def totals_of(spans: list[Span], *, now_unix_s: float | None = None) -> dict[str
     models = [s for s in spans if s.kind == "model"]
     cut_short = [s for s in models if s.status in _CUT_SHORT]
     answered = [s for s in models if s.status == "ok" and not s.replayed]
-    told_usage = {s.key[:3] for s in turns if own[s.key][0]}
+    told_usage = {s.key[:3] for s in turns if own.get(s.key, NO_FIGURES)[0]}
     told_cost = {s.key[:3] for s in turns if s.cost_usd is not None}
     duration = busy_ms(turns or spans, until_unix_s=now_unix_s)
     return {
@@ -106,7 +114,7 @@ def totals_of(spans: list[Span], *, now_unix_s: float | None = None) -> dict[str
     }
 
 
-def total_line(total: dict[str, Any]) -> str:
+def total_line(total: Mapping[str, Any]) -> str:
     """`model · tokens · cost · duration · session`; what is not known says so."""
     parts = [", ".join(total["models"]) or "model unknown"]
     parts += [_tokens(total), _cost(total)] if total["n_live_calls"] or total["input_tokens"] else ["nothing sent"]
@@ -142,7 +150,7 @@ def format_usd(cost: float) -> str:
     return f"${cost:.4f}" if cost >= 0.001 else f"${cost:.6f}" if cost >= 5e-7 else "less than $0.000001"
 
 
-def _tokens(total: dict[str, Any]) -> str:
+def _tokens(total: Mapping[str, Any]) -> str:
     sent, got = total["input_tokens"], total["output_tokens"]
     if sent is None and got is None:
         return "tokens unknown"
@@ -153,7 +161,7 @@ def _tokens(total: dict[str, Any]) -> str:
     return f"at least {text}" if total["is_usage_partial"] else text
 
 
-def _cost(total: dict[str, Any]) -> str:
+def _cost(total: Mapping[str, Any]) -> str:
     cost = total["cost_usd"]
     if cost is None:
         return "cost unknown"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb._require import require
 from hermes_nb.model.span import USAGE_KEYS, Span
 from hermes_nb.views._source import Source, folder_of
-from hermes_nb.views._total import own_figures
+from hermes_nb.views._total import NO_FIGURES, Figures, Key, own_figures
 
 if TYPE_CHECKING:
     import pandas
@@ -113,11 +113,11 @@ def render(source: Source) -> pandas.DataFrame:
     return frame
 
 
-def _values(name: str, spans: list[Span], own: dict[Any, tuple[dict[str, int], float | None]]) -> list[Any]:
+def _values(name: str, spans: list[Span], own: dict[Key, Figures]) -> list[Any]:
     if name in USAGE_KEYS:
-        return [own[s.key][0].get(name) for s in spans]
+        return [own.get(s.key, NO_FIGURES)[0].get(name) for s in spans]
     if name == "cost_usd":
-        return [own[s.key][1] for s in spans]
+        return [own.get(s.key, NO_FIGURES)[1] for s in spans]
     if name == "n_retries":
         children = Counter[tuple[str, str, int]]()
         for span in spans:

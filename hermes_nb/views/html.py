@@ -7,11 +7,14 @@ in nbconvert, VS Code and on GitHub. Where a front end strips the style element,
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
+from typing import Any
 
+from hermes_nb.views._listing import MAX_ROWS, Listing, listing
 from hermes_nb.views._prose import to_html
-from hermes_nb.views._source import Source, folder_of, has_several_turns, stories
+from hermes_nb.views._source import Source, folder_of
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, Row, cut_html, story_rows, valid
+from hermes_nb.views.rows import ERROR_CHARS, MAX_CHARS, Row, cut_html, valid
 
 STYLE = """
 .hnb{font-family:var(--jp-content-font-family,system-ui,sans-serif);font-size:var(--jp-content-font-size1,14px);\
@@ -43,42 +46,48 @@ border:1px solid var(--jp-border-color2,rgba(128,128,128,.35));text-align:left}
 """.strip()
 
 
-def render(source: Source, *, now_unix_s: float | None = None) -> str:
+def render(source: Source, *, max_rows: int | None = MAX_ROWS, now_unix_s: float | None = None) -> str:
     """The log as one HTML fragment. Everything that comes from a log is escaped.
 
     Args:
         source: Events, or a folder that a live display keeps.
+        max_rows: Beyond this number the middle is left out, and a row says so; None for all.
         now_unix_s: The present, for the duration of what is still running.
 
     Returns:
         A `<style>` and a `<div>`; "" for an empty log.
     """
-    body = fragment(source, now_unix_s=now_unix_s)
-    return f"<style>{STYLE}</style>\n{body}" if body else ""
-
-
-def fragment(source: Source, *, now_unix_s: float | None = None) -> str:
-    """The `<div>` of `render`, without its style."""
     folder = folder_of(source)
-    told = stories(folder)
-    if not told:
+    return compose(listing(folder, max_rows=max_rows), totals(folder, now_unix_s=now_unix_s))
+
+
+def compose(listed: Listing, total: Mapping[str, Any]) -> str:
+    """`render`, of what has been listed and added up."""
+    return f"<style>{STYLE}</style>\n{body}" if (body := fragment(listed, total)) else ""
+
+
+def fragment(listed: Listing, total: Mapping[str, Any]) -> str:
+    """The `<div>` without its style, for a page that has it already."""
+    if not listed.entries:
         return ""
     parts = ['<div class="hnb tex2jax_ignore mathjax_ignore">']
-    for story in told:
-        answer = story.answer.strip()
-        for row in story_rows(story, with_prompt=has_several_turns(told)):
-            parts.append(row_html(row, with_detail=not (answer and row.kind == "final")))
-        if answer:
-            parts.append(f'<div class="hnb-answer tex2jax_process mathjax_process">{to_html(answer)}</div>')
-    parts.append(f'<div class="hnb-total">{_escape(total_line(totals(folder, now_unix_s=now_unix_s)))}</div></div>')
+    for entry in listed.entries:
+        if isinstance(entry, str):
+            parts.append(f'<div class="hnb-answer tex2jax_process mathjax_process">{to_html(entry)}</div>')
+        else:
+            parts.append(row_html(entry, max_chars=listed.max_opened_chars))
+    parts.append(f'<div class="hnb-total">{_escape(total_line(total))}</div></div>')
     return "\n".join(parts)
 
 
-def row_html(row: Row, *, with_detail: bool = True) -> str:
+def row_html(row: Row, *, max_chars: int = MAX_CHARS) -> str:
     """One row as one element: icon, label, meta, detail, error, as the Flyte report has them."""
     meta = f' <span class="hnb-meta">{_escape(row.meta)}</span>' if row.meta else ""
-    detail = "".join(_piece(p.lead, cut_html(p.text, p.limit, n_chars=p.n_chars), p.is_code) for p in row.detail)
-    detail = f" — {detail}" if detail and with_detail else ""
+    values = (
+        (p.lead, cut_html(p.text, p.limit, n_chars=p.n_chars, max_chars=max_chars), p.is_code) for p in row.detail
+    )
+    detail = "".join(_piece(lead, value, is_code) for lead, value, is_code in values)
+    detail = f" — {detail}" if detail else ""
     error = f' <span class="hnb-error">⚠ {cut_html(row.error, ERROR_CHARS)}</span>' if row.error else ""
     if row.kind == "heading":
         return f'<h4 class="hnb-heading">{_escape(row.label)}{meta}{detail}</h4>'

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+from hermes_nb.views._listing import MAX_ROWS, Listing, listing
 from hermes_nb.views._prose import to_markdown
-from hermes_nb.views._source import Source, folder_of, has_several_turns, stories
+from hermes_nb.views._source import Source, folder_of
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ANSWER_CHARS, ERROR_CHARS, Row, cut_text, story_rows, visible
+from hermes_nb.views.rows import ANSWER_CHARS, ERROR_CHARS, Row, cut_text, visible
 
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$!&]")
 _TICKS = re.compile(r"`+")
 
 
-def render(source: Source, *, now_unix_s: float | None = None) -> str:
+def render(source: Source, *, max_rows: int | None = MAX_ROWS, now_unix_s: float | None = None) -> str:
     """The log as Markdown, cheap enough to be drawn ten times a second while the turn runs.
 
     Args:
         source: Events, or a folder that a live display keeps.
+        max_rows: Beyond this number the middle is left out, and a row says so; None for all.
         now_unix_s: The present, for the duration of what is still running.
 
     Returns:
@@ -25,21 +29,27 @@ def render(source: Source, *, now_unix_s: float | None = None) -> str:
         of totals; "" for an empty log.
     """
     folder = folder_of(source)
+    return compose(listing(folder, max_rows=max_rows), totals(folder, now_unix_s=now_unix_s))
+
+
+def compose(listed: Listing, total: Mapping[str, Any]) -> str:
+    """`render`, of what has been listed and added up."""
     blocks: list[str] = []
-    told = stories(folder)
-    for story in told:
-        rows = story_rows(story, with_prompt=has_several_turns(told))
-        if rows and rows[0].kind == "heading" and (rows[0].meta or rows[0].detail):
-            blocks.append(_heading(rows[0]))
-        lines = [row_markdown(row) for row in rows if _is_shown(row)]
-        if lines:
-            blocks.append("\n".join(lines))
-        if answer := story.answer.strip():
-            blocks.append(to_markdown(answer))
-    if not blocks and not folder.spans():
+    lines: list[str] = []
+    for entry in listed.entries:
+        if isinstance(entry, str):
+            blocks += ["\n".join(lines), to_markdown(entry)]
+            lines = []
+        elif entry.kind == "heading":
+            blocks += ["\n".join(lines), _heading(entry) if entry.meta or entry.detail else ""]
+            lines = []
+        elif _is_shown(entry):
+            lines.append(row_markdown(entry))
+    blocks.append("\n".join(lines))
+    if not listed.entries:
         return ""
-    blocks.append(f"<sub>{_escape(total_line(totals(folder, now_unix_s=now_unix_s)))}</sub>")
-    return "\n\n".join(blocks)
+    blocks.append(f"<sub>{_escape(total_line(total))}</sub>")
+    return "\n\n".join(block for block in blocks if block)
 
 
 def row_markdown(row: Row) -> str:

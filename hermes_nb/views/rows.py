@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from hermes_nb.model.span import Note, Span
 from hermes_nb.views._source import Source, Story, has_several_turns, stories
@@ -57,7 +59,7 @@ class Row:
     """One row.
 
     Attributes:
-        kind: `heading`, `model`, `tool`, `agent`, `wait`, `note` or `final`.
+        kind: `heading`, `model`, `tool`, `agent`, `wait`, `note` or `final`; `more` where rows are left out.
         icon: One emoji; "" for a heading.
         label: Model, tool or agent; printed strong.
         meta: What kind of step, messages, duration; printed dim.
@@ -90,24 +92,30 @@ def render(source: Source) -> list[Row]:
 
 def story_rows(story: Story, *, with_prompt: bool = False) -> list[Row]:
     """The rows of one attempt; `with_prompt` adds the prompt to its heading."""
-    rows: list[Row] = []
+    return [make() for make in row_makers(story, with_prompt=with_prompt)]
+
+
+def row_makers(story: Story, *, with_prompt: bool = False) -> list[Callable[[], Row]]:
+    """What makes each row of one attempt, for who shows some of very many."""
     turn = story.turn
-    if turn is not None:
-        meta = f"attempt {turn.attempt}" if turn.attempt > 1 else ""
-        detail = (Piece("", turn.prompt, PROMPT_CHARS),) if with_prompt and turn.prompt else ()
-        rows.append(Row(kind="heading", icon="", label=HEADING, meta=meta, detail=detail, span=turn))
     depths: dict[str, int] = {}
-    dated: list[tuple[float, int, Row]] = []
+    dated: list[tuple[float, int, Callable[[], Row]]] = []
     for span in story.steps:
         depth = depths.get(span.parent_id or "", 0)
         depths[span.span_id] = depth + 1
-        dated.append((span.start_unix_s, 0, _span_row(span, depth)))
-    dated += [(n.at_unix_s, 1, _note_row(n)) for n in story.notes]
-    dated.sort(key=lambda d: d[:2])
-    rows += [row for _, _, row in dated]
-    if turn is not None and not turn.is_running:
-        rows.append(_final_row(turn))
-    return rows
+        dated.append((span.start_unix_s, 0, partial(_span_row, span, depth)))
+    dated += [(n.at_unix_s, 1, partial(_note_row, n)) for n in story.notes]
+    dated.sort(key=_when)
+    makers = [make for _, _, make in dated]
+    if turn is not None:
+        makers.insert(0, partial(_heading_row, turn, with_prompt=with_prompt))
+        if not turn.is_running:
+            makers.append(partial(_final_row, turn))
+    return makers
+
+
+def _when(dated: tuple[float, int, Callable[[], Row]]) -> tuple[float, int]:
+    return dated[:2]
 
 
 def cut_text(text: str, limit: int, *, n_chars: int | None = None) -> str:
@@ -117,15 +125,16 @@ def cut_text(text: str, limit: int, *, n_chars: int | None = None) -> str:
     return shown if rest <= 0 else f"{shown}... (+{rest})"
 
 
-def cut_html(text: str, limit: int, *, n_chars: int | None = None) -> str:
-    """Escaped; what is longer than `limit` becomes a preview that opens, of 20,000 characters at most."""
+def cut_html(text: str, limit: int, *, n_chars: int | None = None, max_chars: int = MAX_CHARS) -> str:
+    """Escaped; what is longer than `limit` becomes a preview that opens to `max_chars` characters at most."""
     text = valid(text)
     whole = max(len(text), n_chars or 0)
     if whole <= limit:
         return html.escape(text)
-    body = html.escape(text[:MAX_CHARS])
-    if whole > min(len(text), MAX_CHARS):
-        body += f"\n... (+{whole - min(len(text), MAX_CHARS)} more, truncated)"
+    opened = text[: max(max_chars, limit)]
+    body = html.escape(opened)
+    if whole > len(opened):
+        body += f"\n... (+{whole - len(opened)} more, truncated)"
     summary = f"{html.escape(text[:limit])}... (+{whole - limit})"
     return f'<details class="hnb-more"><summary>{summary}</summary><pre>{body}</pre></details>'
 
@@ -170,6 +179,12 @@ def usage_text(span: Span) -> str:
         "cache_creation_input_tokens": usage.get("cache_write_tokens"),
     }
     return ", ".join(f"{k}={n}" for k, n in named.items() if n is not None)
+
+
+def _heading_row(turn: Span, *, with_prompt: bool) -> Row:
+    meta = f"attempt {turn.attempt}" if turn.attempt > 1 else ""
+    detail = (Piece("", turn.prompt, PROMPT_CHARS),) if with_prompt and turn.prompt else ()
+    return Row(kind="heading", icon="", label=HEADING, meta=meta, detail=detail, span=turn)
 
 
 def _span_row(span: Span, depth: int) -> Row:

@@ -31,13 +31,17 @@ def render(source: Source, *, theme: str = "light") -> dict[str, Any]:
     spans = folder_of(source).spans()
     own = own_figures(spans)
     start = min((s.start_unix_s for s in spans), default=0.0)
-    ends = sorted(spans, key=lambda s: s.start_unix_s if s.end_unix_s is None else s.end_unix_s)
+    spent = sorted(
+        (s.start_unix_s if s.end_unix_s is None else s.end_unix_s, i, own[s.key])
+        for i, s in enumerate(spans)
+        if s.key in own
+    )
     data = []
     for key, label, colour, dash in _LINES:
-        steps = [(s.end_unix_s or s.start_unix_s, n) for s in ends if (n := own[s.key][0].get(key)) is not None]
+        steps = [(at, tokens[key]) for at, _, (tokens, _) in spent if key in tokens]
         if steps:
             data.append(_line(label, colour, dash, steps, start))
-    costs = [(s.end_unix_s or s.start_unix_s, usd) for s in ends if (usd := own[s.key][1]) is not None]
+    costs = [(at, usd) for at, _, (_, usd) in spent if usd is not None]
     if costs:
         data.append(_line("cost, US dollars", "#D55E00", "dashdot", costs, start) | {"yaxis": "y2"})
     began = datetime.fromtimestamp(start, UTC).strftime("%d %b %Y %H:%M:%S UTC") if spans else ""

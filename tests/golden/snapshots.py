@@ -9,7 +9,7 @@ from hermes_nb.views import html, markdown, text
 
 
 def _html(events: Sequence[Event]) -> str:
-    return html.fragment(events) + "\n"
+    return html.render(events).removeprefix(f"<style>{html.STYLE}</style>\n") + "\n"
 
 
 def _markdown(events: Sequence[Event]) -> str:

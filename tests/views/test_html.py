@@ -42,6 +42,10 @@ class Guard(HTMLParser):
         if tag not in ("br", "hr"):
             self.open.append(tag)
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        assert tag in ("br", "hr")
+
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
