@@ -143,6 +143,10 @@ def _sessions(context: Context) -> list[str]:
     return ["new", *stored]
 
 
+def _turns(context: Context) -> list[str]:
+    return ["all", *(turn.id for turn in context.running)]
+
+
 def _functions(context: Context) -> list[str]:
     """Variables that an agent could call: functions defined in the notebook and tools."""
     return [
@@ -160,5 +164,5 @@ _SOURCES: dict[str, tuple[str, Callable[[Context], list[str]]]] = {
     "variables": ("variable", lambda context: list(context.variables())),
     "tools": ("function", _functions),
     "subcommand": ("sub-command", lambda _: _subcommand.names()),
-    "turn": ("turn", lambda context: [*(turn.id for turn in context.running), "all"]),
+    "turn": ("turn", _turns),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import hermes_nb.magics
+from hermes_nb.engine.endpoint import ChatRequest
+from hermes_nb.testing import Say, ScriptedModel, Step
+from tests.magics.kernel import Kernel
 
 
 @pytest.fixture
@@ -50,3 +54,83 @@ def close(shell: InteractiveShell) -> None:
     """End what a shell holds."""
     atexit.unregister(shell.atexit_operations)
     shell.atexit_operations()
+
+
+class Asked:
+    """A scripted model for a module's kernel; `answer` decides what it says, until the test is over.
+
+    Attributes:
+        scripted: The endpoint.
+        answer: Called with each request; returns its step. None repeats the prompt.
+    """
+
+    def __init__(self, scripted_answer: Callable[[Callable[[ChatRequest], Step]], ScriptedModel]) -> None:
+        self.answer: Callable[[ChatRequest], Step] | None = None
+        self.scripted = scripted_answer(self._step)
+
+    def _step(self, request: ChatRequest) -> Step:
+        return Say(f"You said: {prompt(request)}") if self.answer is None else self.answer(request)
+
+    @property
+    def prompts(self) -> list[str]:
+        """The last user message of each request, oldest first."""
+        return [prompt(request) for request in self.scripted.requests]
+
+
+def prompt(request: ChatRequest) -> str:
+    """The last user message of a request."""
+    return next(str(m["content"]) for m in reversed(request.messages) if m["role"] == "user")
+
+
+SETUP = """
+%load_ext hermes_nb
+from hermes_nb import Agent, Model, tool
+model = Model("scripted", "custom", base_url={url!r}, api_key="sk-scripted-0123456789abcdef")
+
+@tool
+def add(a: int, b: int) -> int:
+    "Add two numbers."
+    print("adding", a, b)
+    return a + b
+
+@tool
+def sleepy(seconds: float) -> str:
+    "Sleep."
+    import time
+    time.sleep(seconds)
+    return "slept"
+
+analyst = Agent("analyst", model=model, tools=[add, sleepy])
+"""
+
+
+@pytest.fixture(scope="module")
+def module_model() -> Iterator[Asked]:
+    with contextlib.ExitStack() as opened:
+        yield Asked(lambda step: opened.enter_context(ScriptedModel(step)))
+
+
+@pytest.fixture(scope="module")
+def module_kernel(tmp_path_factory: pytest.TempPathFactory, module_model: Asked) -> Iterator[Kernel]:
+    kernel = Kernel(tmp_path_factory.mktemp("notebook"))
+    try:
+        kernel.ok(SETUP.format(url=module_model.scripted.base_url))
+        kernel.ok("%hermes agent analyst --default")
+        yield kernel
+    finally:
+        kernel.close()
+
+
+@pytest.fixture
+def model(module_model: Asked) -> Iterator[Asked]:
+    """The module's model, with a clean record."""
+    module_model.scripted.requests.clear()
+    yield module_model
+    module_model.answer = None
+    module_model.scripted.release()
+
+
+@pytest.fixture
+def kernel(module_kernel: Kernel, model: Asked) -> Kernel:
+    """The module's kernel: `analyst` is bound, with tools `add` and `sleepy`."""
+    return module_kernel

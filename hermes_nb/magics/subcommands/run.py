@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 from dataclasses import dataclass
 
 from hermes_nb.errors import UsageError
@@ -61,8 +62,13 @@ def parser() -> Parser:
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Ask and block until the end; the turn's tools run meanwhile, async ones are refused."""
     asked = _ask(context, options, cell, blocks=not options.background)
-    if not options.background:
-        _finish(context, asked, asked.turn.wait_blocking())
+    if options.background:
+        return
+    result: RunResult | None = None
+    # A second interrupt does not wait for the turn's end.
+    with contextlib.suppress(KeyboardInterrupt):
+        result = asked.turn.wait_blocking()
+    _finish(context, asked, result)
 
 
 async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
@@ -71,6 +77,7 @@ async def run_awaiting(context: Context, options: argparse.Namespace, cell: str 
     if options.background:
         return
     is_interrupted = False
+    result: RunResult | None = None
     try:
         result = await asked.turn.wait()
     except asyncio.CancelledError:
@@ -80,18 +87,15 @@ async def run_awaiting(context: Context, options: argparse.Namespace, cell: str 
     _finish(context, asked, result, is_interrupted=is_interrupted)
 
 
-async def _settle(turn: Turn) -> RunResult:
-    """The result of a turn that an interrupt stops."""
+async def _settle(turn: Turn) -> RunResult | None:
+    """The result of a turn that an interrupt stops; None when it does not end in time."""
     turn.stop("interrupt")
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()  # the interrupt is answered here; further waits in this cell are not of it
-    try:
+    with contextlib.suppress(TimeoutError):
         return await turn.wait(SETTLE_S)
-    except TimeoutError:
-        tools = turn.running_tools()
-        what = f"tool {', '.join(tools)} is still running" if tools else "the worker does not answer"
-    raise interrupted(f"Turn {turn.id} was told to stop, but {what}.")
+    return None
 
 
 @dataclass(slots=True)
@@ -101,7 +105,7 @@ class _Asked:
     turn: Turn
     out: str | None
     replaces: str | None
-    was_run_before: bool
+    is_rerun: bool
     quiet: bool
 
 
@@ -129,7 +133,8 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
         context.follow(turn, options.out)
         if not options.quiet:
             print(f"Turn {turn.id} of {turn.agent_name} runs in the background. %hermes stop {turn.id} stops it.")
-    return _Asked(turn, options.out, replaces, before is not None, options.quiet)
+    is_rerun = before is not None and before.session_id == turn.session_id
+    return _Asked(turn, options.out, replaces, is_rerun, options.quiet)
 
 
 def _prompt(context: Context, options: argparse.Namespace, cell: str | None) -> str:
@@ -155,32 +160,34 @@ def _prompt(context: Context, options: argparse.Namespace, cell: str | None) -> 
 
 
 def _session_id(bound: BoundAgent, wanted: str | None) -> str | None:
-    """The conversation as `submit` takes it; `new` starts one that the agent's next runs continue."""
-    if wanted != "new":
-        return wanted
-    bound.session_id = bound.hermes.io.call(bound.hermes.new_session(bound.name, "")).id
-    return None
+    """The conversation's whole id; None for the agent's own, which `new` makes a new one."""
+    hermes = bound.hermes
+    if wanted == "new":
+        bound.session_id = hermes.io.call(hermes.new_session(bound.name, "")).id
+        return None
+    return None if wanted is None else hermes.io.call(hermes.open_session(wanted)).id
 
 
 def _replaced(before: Turn | None, session_id: str | None) -> str | None:
     """The turn that `--again` replaces: the one the cell made before, when it belongs to this conversation."""
-    if before is None or session_id is None or not before.session_id.startswith(session_id):
-        return None
-    return before.id
+    return before.id if before is not None and before.session_id == session_id else None
 
 
-def _finish(context: Context, asked: _Asked, result: RunResult, *, is_interrupted: bool = False) -> None:
+def _finish(context: Context, asked: _Asked, result: RunResult | None, *, is_interrupted: bool = False) -> None:
     """Hand the result over, then end the cell as the turn ended."""
     turn = asked.turn
+    if result is None:
+        context.follow(turn, asked.out)
+        tools = ", ".join(turn.running_tools())
+        raise interrupted(
+            f"Turn {turn.id} was told to stop and has not ended yet"
+            + (f": tool {tools} is still running." if tools else ".")
+        )
     context.last_result = result
     if asked.out is not None:
         context.user_ns[asked.out] = result
-    if asked.was_run_before and turn.number is not None and not asked.quiet:
-        how = (
-            f"it replaces turn {asked.replaces}"
-            if asked.replaces
-            else "--again replaces this cell's last turn instead"
-        )
+    if asked.is_rerun and turn.number is not None and not asked.quiet:
+        how = f"it replaces turn {asked.replaces}" if asked.replaces else "--again replaces this cell's last turn instead"
         print(f"Turn {turn.number} of session {turn.session_id}; {how}.")
     if is_interrupted or result.status == "stopped":
         raise interrupted(f"Turn {turn.id} was stopped; what had arrived is kept.")

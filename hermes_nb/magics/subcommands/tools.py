@@ -29,5 +29,6 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     for tool in bound.tools:
         spec = tool.spec()
         parameters = ", ".join(spec.parameters.get("properties", {}))
-        rows.append((spec.name, f"({parameters})", "async" if spec.is_async else "", spec.description.partition("\n")[0]))
-    show(("tool", "parameters", "", "description"), rows)
+        runs = "on the loop" if spec.is_async else "in a thread" if spec.parallel else "on the main thread"
+        rows.append((spec.name, f"({parameters})", runs, spec.description.partition("\n")[0]))
+    show(("tool", "parameters", "runs", "description"), rows)
