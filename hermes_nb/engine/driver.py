@@ -157,7 +157,8 @@ class Driver:
             turn.run(binding.agent, hermes, binding.problem)
         finally:
             with self._lock:
-                self._turns.pop(turn.turn_id, None)
+                if self._turns.get(turn.turn_id) is turn:  # a resumed turn has the same id
+                    del self._turns[turn.turn_id]
                 self._delegated = {s: t for s, t in self._delegated.items() if t is not turn}
 
     # -- Hermes's side ---------------------------------------------------------------------------------------------

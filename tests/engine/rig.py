@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -57,11 +56,11 @@ class Worker:
         self._write_fd, self._read_fd = write_here, read_here
         self._sender = wire.Sender(write_here)
         self._turns = itertools.count(1)
+        self._started_at: dict[str, int] = {}
         self.messages: list[dict[str, Any]] = []
         self._changed = threading.Condition()
         self._is_over = False
         self.tools: dict[str, Callable[..., Any]] = {}
-        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -135,6 +134,8 @@ class Worker:
     def start(self, prompt: Any, *, agent_id: str = "a", **keys: Any) -> str:
         """Start a turn; its id."""
         turn_id = keys.pop("turn_id", None) or f"t{next(self._turns)}"
+        with self._changed:
+            self._started_at[turn_id] = len(self.messages)
         self.send("turn.start", **{
             "turn_id": turn_id, "session_id": "s1", "agent_id": agent_id, "prompt": prompt, "history": [], "attempt": 1,
             "date": "2026-01-15", "tools": [], "timeout_s": None, "runtime": "process", "n_prior_turns": 0, **keys,
@@ -142,8 +143,9 @@ class Worker:
         return turn_id
 
     def done(self, turn_id: str, timeout_s: float = 30) -> dict[str, Any]:
-        """The turn's `turn.done`."""
-        return self.wait_kind("turn.done", timeout_s, turn_id=turn_id)
+        """The turn's `turn.done`, of its last attempt."""
+        at = self._started_at[turn_id]
+        return self.wait(lambda m: m["kind"] == "turn.done" and m["turn_id"] == turn_id, timeout_s, at)
 
     def run(self, prompt: Any, **keys: Any) -> dict[str, Any]:
         """Start a turn and wait for its end."""

@@ -1,0 +1,87 @@
+"""A killed turn goes on from the journal: nothing committed is asked for again."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from hermes_nb.engine.endpoint import Reasoning, ToolCall, Usage
+from tests.engine.conftest import Script
+from tests.engine.rig import Worker, spec
+
+pytestmark = pytest.mark.hermes
+Spawn = Callable[..., Worker]
+TOOLS = [spec("step", args=["x"])]
+
+
+def step(n: int) -> ToolCall:
+    return ToolCall(f"c{n}", "step", json.dumps({"x": str(n)}))
+
+
+def test_a_killed_turn_repeats_no_recorded_call(spawn: Spawn, script: Script) -> None:
+    answers = [[Reasoning("r"), step(1), Usage({"prompt_tokens": 1, "completion_tokens": 1})], [""], [step(2)], ["Done."]]
+    first = spawn("w", producer="w1")
+    first.tools["step"] = lambda x: f"first {x}" if x == "1" else threading.Event().wait()
+    first.bind(script.url, tools=TOOLS)
+    script.in_turn(*answers[:3])
+    turn_id = first.start("go", tools=TOOLS, turn_id="long", date="2026-01-15")
+    first.wait(lambda m: m["kind"] == "tool.call" and m["arguments"] == '{"x": "2"}')
+    first.kill()
+    assert len(script.requests) == 3
+
+    second = spawn("w", producer="w2")
+    ran: list[str] = []
+    second.tools["step"] = lambda x: ran.append(x) or f"second {x}"
+    second.bind(script.url, tools=TOOLS)
+    script.in_turn(["Done."])
+    done = second.run("go", tools=TOOLS, turn_id=turn_id, attempt=2, date="2026-01-15")
+    assert done["error"] == ""
+    assert (done["status"], done["text"], done["n_model_calls"]) == ("completed", "Done.", 1)
+    assert ran == ["2"]
+    assert len(script.requests) == 1
+    assert [m["content"] for m in script.requests[0].messages if m["role"] == "tool"] == ["first 1", "second 2"]
+    again = second.events(turn_id, "model.completed")
+    assert [e["data"].get("replayed", False) for e in again] == [True, True, True, False]
+    for replayed in again[:3]:
+        assert not {"usage", "duration_ms", "cost_usd"} & set(replayed["data"])
+    tools = second.events(turn_id, "tool.completed")
+    assert [(e["data"].get("replayed", False), e["data"]["result"]) for e in tools] == [
+        (True, "first 1"), (False, "second 2"),
+    ]  # fmt: skip
+    assert "duration_ms" not in tools[0]["data"]
+    assert {e["attempt"] for e in second.events(turn_id)} == {2}
+    assert not second.events(turn_id, "model.started")[0]["data"].get("replayed")
+    assert second.text_streamed(turn_id) == "Done."
+
+
+def test_a_result_that_arrived_with_the_kill_is_not_run_again(spawn: Spawn, script: Script) -> None:
+    first = spawn("w", producer="w1")
+    first.tools["step"] = lambda x: "kept"
+    first.bind(script.url, tools=TOOLS)
+    script.in_turn([step(1)], [step(2)])
+    turn_id = first.start("go", tools=TOOLS, turn_id="t")
+    first.wait_event("tool.completed", turn_id)
+    first.kill()
+    second = spawn("w", producer="w2")
+    ran: list[Any] = []
+    second.tools["step"] = lambda x: ran.append(x) or "new"
+    second.bind(script.url, tools=TOOLS)
+    script.in_turn(["Done."])
+    assert second.run("go", tools=TOOLS, turn_id=turn_id, attempt=2)["status"] == "completed"
+    assert "1" not in ran
+
+
+def test_another_prompt_is_not_answered_from_the_journal(spawn: Spawn, script: Script) -> None:
+    first = spawn("w", producer="w1")
+    first.bind(script.url)
+    first.run("go", turn_id="t")
+    first.close()
+    second = spawn("w", producer="w2")
+    second.bind(script.url)
+    script.in_turn(["New."])
+    assert second.run("go elsewhere", turn_id="t", attempt=2)["text"] == "New."
+    assert second.run("go", turn_id="t", attempt=3)["text"] == "Hello."
