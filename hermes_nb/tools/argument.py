@@ -60,6 +60,10 @@ def build(
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_context=False)
         raise ToolArgumentError(_explain(tool, errors, data, compiled)) from None
+    except Exception as exc:  # a validator of the user's, or pydantic 2.13 on a Decimal given as [null, null, null]
+        raise ToolArgumentError(
+            _encodable(f"{tool}: the arguments can't be used: {type(exc).__name__}: {_short(str(exc))}.")
+        ) from exc
     return _call(tool, compiled, values, given)
 
 

@@ -161,6 +161,21 @@ def test_lone_surrogates_are_replaced():
     str(error.value).encode()
 
 
+def test_an_error_inside_a_validator_is_one_about_the_arguments():
+    import decimal
+
+    def pay(amount: decimal.Decimal) -> None: ...
+
+    with pytest.raises(ToolArgumentError, match=r"^pay: "):
+        tool(pay).build({"amount": [None, None, None]})
+
+    def lookup(key: typing.Annotated[str, pydantic.AfterValidator({"a": 1}.__getitem__)]) -> None: ...
+
+    with pytest.raises(ToolArgumentError, match="KeyError: 'b'") as error:
+        tool(lookup).build({"key": "b"})
+    assert isinstance(error.value.__cause__, KeyError)
+
+
 def test_python_objects_are_taken_in_a_mapping():
     point, when = Point(1), dt.datetime(2024, 5, 1)
     _, kwargs = PROBE.build({"n": 1, "p": point, "when": when, "colour": Colour.BLUE})
