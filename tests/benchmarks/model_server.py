@@ -1,6 +1,7 @@
 """The scripted endpoint of the benchmarks, in a process of its own so that neither side pays for it.
 
-Answers by the words of the last message: `tool` calls `add`, `deltas` streams 20,000 pieces, `slow` waits 1 s, else a greeting.
+Answers by the words of the last message: `tool` calls `add`, `deltas` streams 20,000 pieces, `slow` waits 1 s; else a
+greeting.
 Prints its base URL and serves until its standard input closes.
 """
 
