@@ -17,17 +17,25 @@ from hermes_nb.testing import Say, ScriptedModel, Step
 from tests.magics.kernel import Kernel
 
 
-@pytest.fixture
-def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
-    """A shell with `%hermes` loaded, in a working directory of its own."""
-    monkeypatch.chdir(tmp_path)
+@pytest.fixture(scope="module")
+def module_shell() -> Iterator[InteractiveShell]:
     made = bare_shell()
-    hermes_nb.magics.load(made)
-    try:
-        yield made
-    finally:
-        hermes_nb.magics.unload(made)
-        close(made)
+    yield made
+    close(made)
+
+
+@pytest.fixture
+def shell(
+    module_shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InteractiveShell]:
+    """The module's shell, `%hermes` freshly loaded, in a working directory of its own; new variables are removed."""
+    monkeypatch.chdir(tmp_path)
+    before = set(module_shell.user_ns)
+    hermes_nb.magics.load(module_shell)
+    yield module_shell
+    hermes_nb.magics.unload(module_shell)
+    for name in set(module_shell.user_ns) - before:
+        del module_shell.user_ns[name]
 
 
 @pytest.fixture

@@ -210,7 +210,7 @@ async def test_the_history_shows_what_was_typed(
     shell: InteractiveShell, calls: list[tuple[str, str | None]], source: str
 ) -> None:
     await as_kernel(shell, source)
-    assert shell.user_ns["In"][-1] == shell.user_ns["_ih"][-1] == shell.user_ns["_i1"] == source
+    assert shell.user_ns["In"][-1] == shell.user_ns["_ih"][-1] == source
 
 
 async def test_a_foreign_magic_of_that_name_is_not_rewritten(shell: InteractiveShell) -> None:
