@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_nb.errors import ToolDefinitionError
-from hermes_nb.tools.prepare import without_presence
+from hermes_nb.tools.prepare import Unfit, keys_of
 
 EMPTY = inspect.Parameter.empty
 _KINDS = inspect.Parameter
@@ -91,7 +91,7 @@ def read_signature(
         is_annotated = parameter.annotation is not EMPTY
         annotation = space.resolve(name, parameter) if is_annotated else Any
         if parameter.kind is _KINDS.VAR_KEYWORD:
-            found.extend(_keywords(parameter, annotation))
+            found.extend(_keywords(name, parameter, annotation, space.names))
         else:
             found.append(Parameter(parameter.name, parameter.kind, annotation, parameter.default, is_annotated))
     return Signature(found, space.names)
@@ -140,16 +140,23 @@ def _bound_by_partial(function: Any) -> set[str]:
     return names
 
 
-def _keywords(parameter: inspect.Parameter, annotation: Any) -> Iterator[Parameter]:
+def _keywords(
+    tool: str, parameter: inspect.Parameter, annotation: Any, scope: Mapping[str, Any]
+) -> Iterator[Parameter]:
     import typing_extensions
 
     if annotation is Any or annotation is object:
         return
     if typing.get_origin(annotation) in (typing.Unpack, typing_extensions.Unpack):
         (record,) = typing.get_args(annotation)
-        for key, kind in typing_extensions.get_type_hints(record, include_extras=True).items():
-            absent = EMPTY if key in record.__required_keys__ else ABSENT
-            yield Parameter(key, _KINDS.KEYWORD_ONLY, without_presence(kind), absent, True)
+        try:
+            keys = keys_of(record, scope)
+        except Unfit as exc:
+            raise ToolDefinitionError(
+                f"Tool {tool!r}: parameter '**{parameter.name}': {exc.reason}. {exc.cure}."
+            ) from exc
+        for key, (kind, is_required) in keys.items():
+            yield Parameter(key, _KINDS.KEYWORD_ONLY, kind, EMPTY if is_required else ABSENT, True)
         return
     yield Parameter(parameter.name, parameter.kind, dict[str, annotation], ABSENT, True)
 

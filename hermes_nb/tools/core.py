@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.tools import variable
+from hermes_nb.tools.docstring import parse
 from hermes_nb.tools.tidy import NOTE
 
 if TYPE_CHECKING:
@@ -272,6 +273,18 @@ def _generator() -> type[GenerateJsonSchema]:
             made.pop("format", None)
             return made | {"contentEncoding": "base64", NOTE: f"Bytes, written in base64{words and ': '}{words}."}
 
+        def date_schema(self, schema: Any) -> dict[str, Any]:
+            return _bounded(super().date_schema(schema), schema)
+
+        def datetime_schema(self, schema: Any) -> dict[str, Any]:
+            return _bounded(super().datetime_schema(schema), schema)
+
+        def time_schema(self, schema: Any) -> dict[str, Any]:
+            return _bounded(super().time_schema(schema), schema)
+
+        def timedelta_schema(self, schema: Any) -> dict[str, Any]:
+            return _bounded(super().timedelta_schema(schema), schema)
+
         def enum_schema(self, schema: Any) -> dict[str, Any]:
             made = super().enum_schema(schema)
             if all(isinstance(m.value, int) for m in schema["cls"]):
@@ -288,7 +301,10 @@ def _generator() -> type[GenerateJsonSchema]:
             """Without a configuration of its own, a record takes the one of the arguments: no other keys."""
             if not hasattr(schema.get("cls"), "__pydantic_config__") and "$ref" not in made:
                 made.setdefault("additionalProperties", False)
-            return made
+            return _documented(made)
+
+        def model_schema(self, schema: Any) -> dict[str, Any]:
+            return _documented(super().model_schema(schema))
 
         def encode_default(self, dft: Any) -> Any:
             try:
@@ -300,6 +316,25 @@ def _generator() -> type[GenerateJsonSchema]:
             """Nothing: a default without a JSON form is left out, or said in words by `schema`."""
 
     return ToolSchema
+
+
+def _bounded(made: dict[str, Any], schema: Any) -> dict[str, Any]:
+    """Bounds of dates and times in words: JSON schema has them for numbers only."""
+    words = {"ge": "At least", "gt": "More than", "le": "At most", "lt": "Less than"}
+    bounds = [f"{text} {schema[key]}." for key, text in words.items() if key in schema]
+    return made | {NOTE: " ".join(bounds)} if bounds else made
+
+
+def _documented(made: dict[str, Any]) -> dict[str, Any]:
+    """A class's docstring read like a function's: its sections left out, its items given to the fields."""
+    properties: dict[str, Any] = made.get("properties", {})
+    parsed = parse(made.pop("description", None), properties)
+    if parsed.description:
+        made["description"] = parsed.description
+    for name, text in parsed.parameters.items():
+        if isinstance(properties.get(name), dict):
+            properties[name].setdefault("description", text)
+    return made
 
 
 def to_json(value: Any) -> Any:
@@ -333,4 +368,9 @@ def in_words(default: Any) -> str:
     """A sentence about a default JSON has no form for; the same in every process."""
     if isinstance(default, float):
         return f"Default: {'NaN (no number)' if math.isnan(default) else 'infinity' if default > 0 else '-infinity'}."
-    return f"Optional: left out, the function uses a default of its own, {variable.article(type(default))}."
+    kind = (
+        ""
+        if type(default).__name__.startswith("_") or type(default) is object
+        else f", {variable.article(type(default))}"
+    )
+    return f"Optional: left out, the function uses a default of its own{kind}."

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 _PARAMETERS = frozenset(
-    "args arguments params parameters".split()
+    "args arguments params parameters attributes".split()  # the last: fields of a class
     + [f"{kind} {word}" for kind in ("keyword", "other") for word in ("args", "arguments", "params", "parameters")]
 )
 _LEFT_OUT = frozenset(
-    "attributes classes example examples exceptions functions methods modules raise raises receive receives reference"
+    "classes example examples exceptions functions methods modules raise raises receive receives reference"
     " references return returns todo usage warns yield yields".split()
 ) | {"see also", "type args", "type arguments", "type parameters", "type aliases"}
 # Sections whose text is for whoever calls: they stay part of the description.

@@ -7,6 +7,7 @@ import enum
 import inspect
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 from hermes_nb.tools.core import Named
@@ -30,17 +31,22 @@ class Unfit(Exception):
         self.cure = cure
 
 
-def prepare(annotation: Any) -> Any:
+def prepare(annotation: Any, scope: Mapping[str, Any] | None = None) -> Any:
     """The annotation with the same meaning that pydantic takes.
 
     Iterables become lists (pydantic would validate them while the body iterates), iterators those of a list,
-    `typing.TypedDict` the one of typing_extensions (pydantic refuses the former before Python 3.12), bytearray is built
+    a TypedDict one of typing_extensions (pydantic refuses that of typing
+    before Python 3.12, and does not find the local names in any), bytearray is built
     from bytes, a Literal of enum members takes their values.
+
+    Args:
+        annotation: With strings resolved.
+        scope: Names that strings inside a TypedDict may use besides those of its module.
 
     Raises:
         Unfit: It is not a type, or has values JSON has no form for.
     """
-    return _Preparer().of(annotation)
+    return _Preparer(scope or {}).of(annotation)
 
 
 def described(annotation: Any) -> tuple[Any, str]:
@@ -84,7 +90,8 @@ def takes_none(annotation: Any) -> bool:
 
 
 class _Preparer:
-    def __init__(self) -> None:
+    def __init__(self, scope: Mapping[str, Any]) -> None:
+        self._scope = scope
         self._records: dict[Any, Any] = {}  # TypedDict -> its translation, also while that is being made
 
     def of(self, annotation: Any) -> Any:
@@ -143,27 +150,47 @@ class _Preparer:
     def _record(self, record: Any) -> Any:
         import typing_extensions
 
-        if type(record).__module__ != "typing" or hasattr(typing, "TypeAliasType"):  # Python 3.12 has the latter
-            return record
         if record in self._records:
             return self._records[record]
         create: Any = typing_extensions.TypedDict
         made = self._records[record] = create(record.__name__, {})
         made.__doc__, made.__module__, made.__qualname__ = record.__doc__, record.__module__, record.__qualname__
-        made.__required_keys__, made.__optional_keys__ = record.__required_keys__, record.__optional_keys__
-        for key, kind in typing_extensions.get_type_hints(record, include_extras=True).items():
-            made.__annotations__[key] = self.of(without_presence(kind))
+        keys = keys_of(record, self._scope)
+        made.__required_keys__ = frozenset(key for key, (_, is_required) in keys.items() if is_required)
+        made.__optional_keys__ = frozenset(keys) - made.__required_keys__
+        for key, (kind, _) in keys.items():
+            made.__annotations__[key] = self.of(kind)
         return made
 
 
-def without_presence(annotation: Any) -> Any:
-    """The type of a TypedDict's key, without `Required`, `NotRequired` and `ReadOnly`."""
+def keys_of(record: Any, scope: Mapping[str, Any]) -> dict[str, tuple[Any, bool]]:
+    """The keys of a TypedDict, each with its type and whether it is required.
+
+    `__required_keys__` alone does not tell: where annotations are strings, Python has not read `NotRequired` in them.
+
+    Raises:
+        Unfit: A string among the types uses a name known neither to the module nor to the scope.
+    """
     import typing_extensions
 
-    marks: tuple[Any, ...] = (typing.Required, typing.NotRequired, getattr(typing_extensions, "ReadOnly", None))
-    while typing.get_origin(annotation) in marks:
-        (annotation,) = typing.get_args(annotation)
-    return annotation
+    try:
+        hints = typing_extensions.get_type_hints(record, include_extras=True)
+    except NameError:
+        try:
+            hints = typing_extensions.get_type_hints(record, localns=dict(scope), include_extras=True)
+        except NameError as exc:
+            raise Unfit(
+                f"its {record.__name__} uses {exc.name!r}, which is not known", f"Define {exc.name} first"
+            ) from exc
+    marks = {typing.Required: True, typing.NotRequired: False, getattr(typing_extensions, "ReadOnly", None): None}
+    keys = {}
+    for key, kind in hints.items():
+        is_required = key in record.__required_keys__
+        while (origin := typing.get_origin(kind)) in marks:
+            is_required = is_required if marks[origin] is None else bool(marks[origin])
+            (kind,) = typing.get_args(kind)
+        keys[key] = (kind, is_required)
+    return keys
 
 
 def _is_annotation(argument: Any) -> bool:

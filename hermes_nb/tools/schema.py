@@ -87,7 +87,10 @@ def compile_signature(name: str, signature: Signature, texts: Mapping[str, str])
         ToolDefinitionError: No schema can describe a parameter; names it, its annotation and the cure.
     """
     fields = _field_names([p.name for p in signature.parameters])
-    definitions = {p.name: _definition(name, p, fields[p.name], texts.get(p.name, "")) for p in signature.parameters}
+    definitions = {
+        p.name: _definition(name, p, fields[p.name], texts.get(p.name, ""), signature.scope)
+        for p in signature.parameters
+    }
     model, tree, made = _build(name, signature, fields, definitions)
     schema = tidy.arguments_schema(made)
     for parameter in signature.parameters:
@@ -114,26 +117,26 @@ def _field_names(names: Sequence[str]) -> dict[str, str]:
     return fields
 
 
-def _definition(tool: str, parameter: Parameter, field: str, text: str) -> tuple[Any, Any]:
+def _definition(tool: str, parameter: Parameter, field: str, text: str, scope: Mapping[str, Any]) -> tuple[Any, Any]:
     """What `pydantic.create_model` takes for one field."""
     from pydantic import Field
     from pydantic.fields import FieldInfo
 
     default: Any = parameter.default
     try:
-        annotation, own_text = described(prepare(parameter.annotation))
+        annotation, own_text = described(prepare(parameter.annotation, scope))
+        if default is None and not takes_none(annotation):  # `region: str = None`: models send null for it
+            annotation = typing.Optional[annotation]  # noqa: UP045 - an object, not an annotation
+        if isinstance(default, FieldInfo):
+            own_text = default.description or own_text
+        options: dict[str, Any] = {"description": own_text or text or None}
+        if field != parameter.name:
+            options["alias"] = parameter.name
+        annotation = typing.Annotated[annotation, Field(**options)]
     except Unfit as exc:
         raise _unfit(tool, parameter, exc.reason, exc.cure) from exc
     except TypeError as exc:
         raise _unfit(tool, parameter, str(exc).rstrip("."), _CURE) from exc
-    if default is None and not takes_none(annotation):  # `region: str = None`: models send null for it
-        annotation = typing.Optional[annotation]  # noqa: UP045 - an object, not an annotation
-    if isinstance(default, FieldInfo):
-        own_text = default.description or own_text
-    options: dict[str, Any] = {"description": own_text or text or None}
-    if field != parameter.name:
-        options["alias"] = parameter.name
-    annotation = typing.Annotated[annotation, Field(**options)]
     if default is EMPTY:
         return annotation, ...
     if isinstance(default, FieldInfo) or default is None or isinstance(default, (bool, int, str)):

@@ -38,13 +38,7 @@ _FIRST = (
     "required",
     "items",
 )  # read best in this order
-_BOUNDS = {
-    "minimum": "At least",
-    "maximum": "At most",
-    "exclusiveMinimum": "More than",
-    "exclusiveMaximum": "Less than",
-    "multipleOf": "A multiple of",
-}
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 
 
 def arguments_schema(made: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,15 +61,18 @@ def arguments_schema(made: Mapping[str, Any]) -> dict[str, Any]:
         written: dict[str, Any] = _map({**definitions[name], **beside}, write_out)
         return written
 
+    def finish(node: Any) -> Any:
+        return _map(_map(node, write_out), _noted)
+
     result: dict[str, Any] = {"type": "object"}
-    result["properties"] = {k: _map(v, write_out) for k, v in whole.get("properties", {}).items()}
+    result["properties"] = {k: finish(v) for k, v in whole.get("properties", {}).items()}
     if whole.get("required"):
         result["required"] = whole["required"]
     result["additionalProperties"] = False
     used: set[str] = set()
     for node in result["properties"].values():
         used |= _reachable(node, definitions)
-    kept = {name: _map(node, write_out) for name, node in definitions.items() if name in used - written_out}
+    kept = {name: finish(node) for name, node in definitions.items() if name in used - written_out}
     return {**result, "$defs": kept} if kept else result
 
 
@@ -134,22 +131,24 @@ def _plain(node: dict[str, Any]) -> dict[str, Any]:
     """One schema without titles and without what JSON can't hold."""
     node.pop("title", None)
     node.pop("discriminator", None)  # OpenAPI's; the constants in the branches say the same
-    notes = [node.pop(NOTE, None)]
-    for key, words in _BOUNDS.items():
+    for key in _BOUNDS:
         if key in node:
-            bound = _number(node[key])
-            if bound is None:
-                notes += [] if isinstance(node[key], float) else [f"{words} {node[key]}."]
-                del node[key]
-            else:
+            bound = _number(node.pop(key))
+            if bound is not None:
                 node[key] = bound
-    if any(notes):
-        node["description"] = sentences(node.get("description"), *notes)
     if "examples" in node and not _is_json(node["examples"]):
         del node["examples"]
-    described_above = node.get("description")
+    return node
+
+
+def _noted(node: dict[str, Any]) -> dict[str, Any]:
+    """One schema with its note in the description, and its keys in the order that reads best."""
+    note = node.pop(NOTE, None)
+    if note:
+        node["description"] = sentences(node.get("description"), note)
+    above = node.get("description")
     for branch in node.get("anyOf", ()):
-        if described_above and branch.get("description") == described_above:
+        if above and branch.get("description") == above:
             del branch["description"]
     return {**{key: node[key] for key in _FIRST if key in node}, **node}
 
