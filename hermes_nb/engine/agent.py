@@ -24,6 +24,13 @@ class BindError(Exception):
         self.kind, self.hint = kind, hint
 
 
+def kind_of(problem: Exception | None) -> str:
+    """Which error the kernel should raise for it."""
+    if isinstance(problem, BindError):
+        return problem.kind
+    return "MissingPackageError" if isinstance(problem, ImportError) else "ModelError"
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """Where an agent's requests go, as AIAgent takes it."""

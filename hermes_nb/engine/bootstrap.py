@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping
@@ -68,7 +69,6 @@ class Bootstrap:
         os.environ |= {
             "HERMES_HOME": str(self.home),
             "TMPDIR": str(temporary),
-            "HERMES_SKIP_SSL_GUARD": "1",  # parses the CA bundle once more per agent, 19 ms
             "DO_NOT_TRACK": "1",
         }
         tempfile.tempdir = str(temporary)
@@ -99,7 +99,13 @@ class Bootstrap:
         with self._lock:
             if self._hermes is None:
                 before = dict(os.environ)
-                self._hermes = quirk.load(self._masker)
+                try:
+                    self._hermes = quirk.load(self._masker)
+                except ModuleNotFoundError as exc:
+                    raise ImportError(
+                        f"hermes-agent can't be imported by {sys.executable}: {exc}."
+                        " Run %pip install 'hermes-agent>=0.19,<0.20' and bind the agent again."
+                    ) from exc
                 # HERMES_HOME/.env is loaded over the environment at import: undo, the parent decided what is here.
                 for name in set(os.environ) - set(before):
                     del os.environ[name]

@@ -6,12 +6,13 @@ The thread that reads never works: binding and turns have threads of their own, 
 from __future__ import annotations
 
 import importlib
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hermes_nb.engine.agent import BindError, BoundAgent, Endpoint, resolve
+from hermes_nb.engine.agent import BindError, BoundAgent, Endpoint, kind_of, resolve
 from hermes_nb.engine.bootstrap import Bootstrap, secrets_in
 from hermes_nb.engine.endpoint import Endpoint as ChatEndpoint
 from hermes_nb.engine.journal import JournalError
@@ -63,10 +64,28 @@ class Driver:
         }
 
     def handle(self, message: Mapping[str, Any]) -> None:
-        """Obey one message; one of an unknown kind is ignored here (a newer kernel's)."""
-        handler = self._handlers.get(str(message.get("kind")))
-        if handler is not None:
+        """Obey one message. One of an unknown kind (a newer kernel's) is ignored; one that lacks something is answered."""
+        kind = str(message.get("kind"))
+        handler = self._handlers.get(kind)
+        if handler is None:
+            return
+        try:
             handler(message)
+        except (KeyError, TypeError, ValueError, AttributeError, JournalError) as exc:
+            said = f"{exc}" if isinstance(exc, JournalError) else f"The message {kind!r} can't be obeyed: {exc!r}."
+            self._refuse(kind, message, said, "StoreError" if isinstance(exc, JournalError) else "WireError")
+
+    def _refuse(self, kind: str, message: Mapping[str, Any], error: str, error_type: str) -> None:
+        print(error, file=sys.stderr)
+        if kind == "bind":
+            self._outbox.send(
+                "bind.failed", agent_id=str(message.get("agent_id")), error=error, error_type=error_type, hint=""
+            )
+        elif kind == "turn.start":
+            self._outbox.send(
+                "turn.done", turn_id=str(message.get("turn_id")), status="failed", text="", usage=None, cost_usd=None,
+                error=error, error_type=error_type, hint="", n_model_calls=0, exit_reason="refused", raw={},
+            )  # fmt: skip
 
     def _of_turn(self, message: Mapping[str, Any], act: Callable[[Turn], None]) -> None:
         with self._lock:
@@ -92,6 +111,7 @@ class Driver:
                 hermes = self._bootstrap.hermes()
                 self._hook(hermes)
                 model, endpoint = self._endpoint(hermes, spec.get("model") or {})
+                self._outbox.masker.add(endpoint.api_key)
                 agent = BoundAgent(spec, hermes, model, endpoint)
                 agent.give_back(agent.take("", agent.tools), "", agent.tools)  # built while the user types
             binding.agent = agent
@@ -110,8 +130,8 @@ class Driver:
         else:
             problem = binding.problem
             self._outbox.send(
-                "bind.failed", agent_id=agent_id, error=str(problem),
-                error_type=getattr(problem, "kind", type(problem).__name__), hint=getattr(problem, "hint", ""),
+                "bind.failed", agent_id=agent_id, error=str(problem), error_type=kind_of(problem),
+                hint=getattr(problem, "hint", ""),
             )  # fmt: skip
 
     def _endpoint(self, hermes: Any, model: Mapping[str, Any]) -> tuple[Model, Endpoint]:
@@ -134,14 +154,7 @@ class Driver:
     # -- turns -----------------------------------------------------------------------------------------------------
 
     def _start(self, message: Mapping[str, Any]) -> None:
-        try:
-            turn = Turn(message, self._outbox, self._pump, self._reach)
-        except JournalError as exc:
-            self._outbox.send(
-                "turn.done", turn_id=message.get("turn_id"), status="failed", text="", usage=None, cost_usd=None,
-                error=str(exc), error_type="StoreError", hint="", n_model_calls=0, exit_reason="journal", raw={},
-            )  # fmt: skip
-            return
+        turn = Turn(message, self._outbox, self._pump, self._reach)
         with self._lock:
             self._turns[turn.turn_id] = turn
             binding = self._bindings.get(turn.agent_id)

@@ -208,10 +208,9 @@ class Recorder:
 
     # -- model calls ----------------------------------------------------------------------------------------------
 
-    def start_call(self, request: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[ModelCall, str]:
+    def start_call(self, request: Mapping[str, Any], request_id: str, provider: str) -> tuple[ModelCall, str]:
         """A request is about to be sent: the call it belongs to, and its fingerprint."""
         print_ = fingerprint(request)
-        request_id = str(context.get("api_request_id", ""))
         last = self.calls[-1] if self.calls else None
         if last is not None and last.is_open and last.request_id == request_id:
             if last.failure is not None:
@@ -230,8 +229,8 @@ class Recorder:
             {
                 "api_call": call.number,
                 "n_messages": len(messages),
-                "model": str(request.get("model") or context.get("model") or ""),
-                "provider": str(context.get("provider") or ""),
+                "model": str(request.get("model") or ""),
+                "provider": provider,
                 "last_message": flat_text(messages[-1])[:HEAD_CHARS] if messages else "",
                 "fingerprint": print_,
             },

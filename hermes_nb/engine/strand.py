@@ -28,7 +28,8 @@ class Strand:
         recorder: Its events.
         toolbox: Its tools.
         hermes: `Bootstrap.hermes()`.
-        asker: The AIAgent, or what stands for it: api_mode, provider, model, base_url, api_key.
+        asker: The AIAgent that asks (of a delegated one, that which delegated).
+        provider: What its provider is called by its user.
         replay: Responses kept by earlier attempts, by (fingerprint, occurrence).
         day: The session's first day as Hermes writes it; "" leaves today's.
         reach: Knows which addresses answer; None watches none.
@@ -36,7 +37,7 @@ class Strand:
     """
 
     def __init__(
-        self, recorder: Recorder, toolbox: Toolbox, hermes: SimpleNamespace, asker: Any, *,
+        self, recorder: Recorder, toolbox: Toolbox, hermes: SimpleNamespace, asker: Any, *, provider: str,
         replay: Mapping[tuple[str, int], Mapping[str, Any]] = {}, day: str = "", reach: Reach | None = None,
         on_silence: Callable[[str], None] = lambda text: None,
     ) -> None:  # fmt: skip
@@ -44,6 +45,7 @@ class Strand:
         self.toolbox = toolbox
         self._hermes = hermes
         self._asker = asker
+        self.provider = provider
         self._replay = replay
         self._day = day
         self._reach = reach
@@ -55,7 +57,9 @@ class Strand:
             self.toolbox.close_batch(request.get("messages") or ())
             if self._day:
                 request = with_date(request, self._day)
-            call, print_ = self.recorder.start_call(request, context)
+            is_own = context.get("provider") in (None, self._asker.provider)
+            provider = self.provider if is_own else str(context["provider"])
+            call, print_ = self.recorder.start_call(request, str(context.get("api_request_id", "")), provider)
             occurrence = self.recorder.next_occurrence(print_)
             kept = self._replay.get((print_, occurrence))
             if kept is not None:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from hermes_nb.engine import outcome, quirk, reply
-from hermes_nb.engine.agent import BoundAgent, tools_of
+from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
 from hermes_nb.engine.journal import JournalError
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
@@ -112,8 +112,8 @@ class Turn:
         try:
             self._say_started(bound, model)
             if bound is None or hermes is None:
-                kind, hint = str(getattr(problem, "kind", "WorkerError")), str(getattr(problem, "hint", ""))
-                end = Outcome("failed", error=str(problem), error_type=kind, hint=hint)
+                hint = str(getattr(problem, "hint", ""))
+                end = Outcome("failed", error=str(problem), error_type=kind_of(problem), hint=hint)
             else:
                 result = self._converse(bound, hermes)
                 end = outcome.of_result(result, self._recorder, model, stop_reason=self._stop_reason)
@@ -164,8 +164,8 @@ class Turn:
         with self._lock:
             self._agent, self._hermes = agent, hermes
             self._strands[self.session_id] = Strand(
-                self._recorder, self._toolbox, hermes, agent, replay=self._replay, reach=self._reach,
-                day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
+                self._recorder, self._toolbox, hermes, agent, provider=bound.model.provider, replay=self._replay,
+                reach=self._reach, day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
             )  # fmt: skip
             is_stopped = self._stop_reason is not None
         is_sound = is_stopped
@@ -256,8 +256,8 @@ class Turn:
         """An agent begins to work for this one."""
         parent = self._strand({"session_id": parent_session_id})
         recorder = parent.recorder.child(new_id())
-        agent = self._agent
-        strand = Strand(recorder, Toolbox(recorder, self._outbox, self._tools, {}), self._hermes, agent)
+        toolbox = Toolbox(recorder, self._outbox, self._tools, {})
+        strand = Strand(recorder, toolbox, self._hermes, self._agent, provider=parent.provider)
         with self._lock:
             self._strands[child_session_id] = strand
             is_stopped = self._stop_reason is not None

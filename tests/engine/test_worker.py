@@ -110,6 +110,15 @@ def test_garbage_and_unknown_messages_do_no_harm(shared: Worker, script: Script)
     assert shared.run("hi", agent_id="tough")["status"] == "completed"
 
 
+def test_a_message_that_lacks_something_is_answered(shared: Worker) -> None:
+    shared.send("turn.start", turn_id="halfway")
+    assert shared.wait_kind("turn.done", turn_id="halfway")["error_type"] == "WireError"
+    shared.send("bind", agent_id="halfway")
+    assert shared.wait_kind("bind.failed", agent_id="halfway")["error_type"] == "WireError"
+    shared.send("tool.result")
+    shared.send("answer", turn_id=None)
+
+
 def test_what_is_printed_goes_to_the_log_only(spawn: Spawn, script: Script) -> None:
     worker = spawn()
     worker.bind(script.url, toolsets=["terminal"])

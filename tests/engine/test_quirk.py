@@ -1,0 +1,104 @@
+"""Each quirk of hermes-agent we cure is still there: a test that fails here says that its cure can go."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_nb.engine import quirk
+
+pytestmark = pytest.mark.hermes
+
+# Run beside an untouched Hermes; prints what is true of it as JSON.
+PROBE = """
+import inspect, json, logging, os, ssl, sys
+facts = {}
+stdout = sys.stdout
+from run_agent import AIAgent
+import run_agent
+from agent import agent_runtime_helpers, chat_completion_helpers, conversation_loop, model_metadata, ssl_verify
+from agent.tool_dispatch_helpers import make_tool_result_message
+from hermes_cli import middleware, plugins
+from tools.registry import registry
+
+agent = AIAgent(base_url="http://127.0.0.1:9/v1", api_key="k" * 20, provider="custom", model="m", quiet_mode=True,
+                enabled_toolsets=[], skip_context_files=True, skip_memory=True)
+facts["stdout_is_wrapped"] = sys.stdout is not stdout and "__slots__" in vars(type(sys.stdout))
+facts["verify_is_true"] = ssl_verify.resolve_httpx_verify() is True
+facts["dumps_requests"] = "request_dump_" in inspect.getsource(agent_runtime_helpers.dump_api_request_debug)
+facts["hints"] = hasattr(agent._subdirectory_hints, "check_tool_call")
+summary = inspect.getsource(chat_completion_helpers.handle_max_iterations)
+facts["summary_bypasses_middleware"] = '_ensure_primary_openai_client(reason="iteration_limit_summary")' in summary
+facts["waits_are_buffered"] = all(
+    text in inspect.getsource(conversation_loop)
+    for text in ('_buffer_status(f"⏳ Retrying in {wait_time:.1f}s (attempt', 'Waiting {wait_time:.1f}s (attempt'))
+facts["prewarms_openrouter"] = not run_agent._openrouter_prewarm_done.is_set()
+facts["probes_endpoints"] = model_metadata.fetch_endpoint_model_metadata("http://127.0.0.1:9/v1") == {} and (
+    "http://127.0.0.1:9/v1" in model_metadata._endpoint_model_metadata_cache)
+
+ctx = plugins.PluginContext(plugins.PluginManifest(name="t"), plugins.get_plugin_manager())
+def broken(request, next_call, **context):
+    raise ValueError("mine")
+ctx.register_middleware("llm_execution", broken)
+logging.disable(logging.CRITICAL)
+facts["middleware_fails_open"] = middleware.run_llm_execution_middleware({}, lambda r: "went on") == "went on"
+
+schema = {"name": "terminal", "description": "", "parameters": {"type": "object", "properties": {}}}
+registry.register(name="terminal", toolset="mine", schema=schema, handler=lambda a, **k: "mine")
+facts["owned_names_are_refused_silently"] = registry.get_toolset_for_tool("terminal") != "mine"
+
+from types import SimpleNamespace as N
+calls = [N(id=str(i), function=N(name="f", arguments="{}")) for i in range(2)]
+facts["identical_calls_are_dropped"] = len(agent._deduplicate_tool_calls(calls)) == 1
+facts["asks_no_one_about_scripts"] = __import__("tools.approval", fromlist=["x"]).check_execute_code_guard(
+    "import os", "local")["approved"]
+facts["approves_by_model"] = "smart" == __import__("hermes_cli.config", fromlist=["x"]).DEFAULT_CONFIG["approvals"]["mode"]
+agent.interrupt()
+facts["interrupt_stays"] = agent._interrupt_requested
+print(json.dumps(facts), file=stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    home = tmp_path_factory.mktemp("untouched")
+    config = {"model": {"context_length": 200_000, "ollama_num_ctx": 0}, "agent": {"environment_probe": False}}
+    (home / "config.yaml").write_text(json.dumps(config))
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", PROBE], env={"HERMES_HOME": str(home), "PATH": "/usr/bin:/bin", "HOME": str(home)},
+        capture_output=True, text=True, timeout=60, check=False, cwd=home,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        "stdout_is_wrapped", "verify_is_true", "dumps_requests", "hints", "summary_bypasses_middleware",
+        "waits_are_buffered", "prewarms_openrouter", "probes_endpoints", "middleware_fails_open",
+        "owned_names_are_refused_silently", "identical_calls_are_dropped", "asks_no_one_about_scripts",
+        "approves_by_model", "interrupt_stays",
+    ],
+)  # fmt: skip
+def test_the_quirk_is_still_there(facts: dict[str, Any], fact: str) -> None:
+    assert facts[fact] is True
+
+
+def test_the_quirks_are_those_of_the_version_installed() -> None:
+    assert version("hermes-agent").startswith(f"{quirk.UPSTREAM}.")
+
+
+def test_tools_the_loop_answers_itself_are_known() -> None:
+    source = (Path(sys.prefix) / "lib").glob("python*/site-packages/agent/tool_executor.py")
+    text = next(source).read_text(encoding="utf-8")
+    for name in ("todo", "memory", "session_search", "clarify", "delegate_task"):
+        assert f'function_name == "{name}"' in text
+        assert name in quirk.LOOP_TOOLS
