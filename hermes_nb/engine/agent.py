@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -81,10 +82,17 @@ class BoundAgent:
     Args:
         spec: The wire's `agent`.
         hermes: `Bootstrap.hermes()`.
+        model: Its model, for people.
         endpoint: Where its model is.
+        configured: Puts a config in force while an AIAgent is built.
     """
 
-    def __init__(self, spec: Mapping[str, Any], hermes: SimpleNamespace, model: Model, endpoint: Endpoint) -> None:
+    def __init__(
+        self, spec: Mapping[str, Any], hermes: SimpleNamespace, model: Model, endpoint: Endpoint,
+        configured: Callable[[Mapping[str, Any]], AbstractContextManager[None]],
+    ) -> None:  # fmt: skip
+        self._config = dict(spec.get("config") or {})
+        self._configured = configured
         self.name = str(spec.get("name") or "agent")
         self.model = model
         self.endpoint = endpoint
@@ -137,21 +145,22 @@ class BoundAgent:
 
     def _build(self, session_id: str, tools: Mapping[str, ToolSpec]) -> Any:
         register(self._hermes, tools)
-        agent = self._hermes.AIAgent(
-            base_url=self.endpoint.base_url,
-            api_key=self.endpoint.api_key,
-            provider=self.endpoint.provider,
-            api_mode=self.endpoint.api_mode,
-            model=self.model.id,
-            max_iterations=self._max_turns,
-            tool_delay=0,
-            enabled_toolsets=[*self.toolsets, *(TOOLSET.format(name=name) for name in tools)],
-            quiet_mode=True,
-            skip_context_files=True,
-            skip_memory="memory" not in self.toolsets,
-            ephemeral_system_prompt=self._instructions or None,
-            session_id=session_id,
-        )
+        with self._configured(self._config):
+            agent = self._hermes.AIAgent(
+                base_url=self.endpoint.base_url,
+                api_key=self.endpoint.api_key,
+                provider=self.endpoint.provider,
+                api_mode=self.endpoint.api_mode,
+                model=self.model.id,
+                max_iterations=self._max_turns,
+                tool_delay=0,
+                enabled_toolsets=[*self.toolsets, *(TOOLSET.format(name=name) for name in tools)],
+                quiet_mode=True,
+                skip_context_files=True,
+                skip_memory="memory" not in self.toolsets,
+                ephemeral_system_prompt=self._instructions or None,
+                session_id=session_id,
+            )
         quirk.tame(agent)
         return agent
 

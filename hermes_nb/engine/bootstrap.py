@@ -6,12 +6,13 @@ a few names of hermes-agent, all listed in `quirk.py`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -57,7 +58,7 @@ class Bootstrap:
         self._masker = masker
         self._lock = threading.Lock()
         self._hermes: SimpleNamespace | None = None
-        self._config: dict[str, Any] = {}
+        self._config_lock = threading.Lock()
 
     def prepare(self) -> None:
         """Environment and config.yaml; quick, imports nothing of Hermes."""
@@ -72,23 +73,25 @@ class Bootstrap:
             "DO_NOT_TRACK": "1",
         }
         tempfile.tempdir = str(temporary)
-        self.merge_config({})
+        self._write_config({})
 
-    def merge_config(self, config: Mapping[str, Any]) -> None:
-        """Write config.yaml: defaults, then every agent's `config` in the order they were bound, then what is forced."""
-        self._config = merged(self._config, config)
-        whole = merged(merged(_DEFAULTS, self._config), _FORCED)
-        text = _MARK + json.dumps(whole, indent=1) + "\n"  # JSON is YAML
+    @contextlib.contextmanager
+    def configured(self, config: Mapping[str, Any]) -> Iterator[None]:
+        """An agent's config is in force, for whom it matters: AIAgent reads most of it when it is made.
+
+        What Hermes reads later (timeouts, display) is that of the agent made last; what is forced is the same for all.
+        """
+        with self._config_lock:
+            self._write_config(config)
+            yield
+
+    def _write_config(self, config: Mapping[str, Any]) -> None:
+        text = _MARK + json.dumps(merged(merged(_DEFAULTS, config), _FORCED), indent=1) + "\n"  # JSON is YAML
         path = self.home / "config.yaml"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             fresh = path.with_suffix(".new")
             fresh.write_text(text, encoding="utf-8")
             fresh.replace(path)
-
-    @property
-    def is_imported(self) -> bool:
-        """Whether Hermes is there already."""
-        return self._hermes is not None
 
     def hermes(self) -> SimpleNamespace:
         """The names of Hermes that the engine uses, imported and disarmed at the first call (1.6-2.2 s).

@@ -14,12 +14,13 @@ from typing import Any
 
 from hermes_nb.engine.agent import BindError, BoundAgent, Endpoint, kind_of, resolve
 from hermes_nb.engine.bootstrap import Bootstrap, secrets_in
+from hermes_nb.engine.delta import DeltaPump
 from hermes_nb.engine.endpoint import Endpoint as ChatEndpoint
 from hermes_nb.engine.journal import JournalError
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Model
 from hermes_nb.engine.reach import Reach
-from hermes_nb.engine.recorder import DeltaPump, new_id
+from hermes_nb.engine.recorder import new_id
 from hermes_nb.engine.turn import Turn
 
 
@@ -102,7 +103,6 @@ class Driver:
         with self._lock:
             old = self._bindings.get(str(message["agent_id"]))
             self._bindings[str(message["agent_id"])] = binding
-        self._bootstrap.merge_config(spec.get("config") or {})
         self._thread("bind", lambda: self._decide(str(message["agent_id"]), spec, binding, old))
 
     def _decide(self, agent_id: str, spec: Mapping[str, Any], binding: _Binding, old: _Binding | None) -> None:
@@ -112,7 +112,7 @@ class Driver:
                 self._hook(hermes)
                 model, endpoint = self._endpoint(hermes, spec.get("model") or {})
                 self._outbox.masker.add(endpoint.api_key)
-                agent = BoundAgent(spec, hermes, model, endpoint)
+                agent = BoundAgent(spec, hermes, model, endpoint, self._bootstrap.configured)
                 agent.give_back(agent.take("", agent.tools), "", agent.tools)  # built while the user types
             binding.agent = agent
         except Exception as exc:  # noqa: BLE001 - told to the kernel, with its cure
@@ -240,7 +240,8 @@ class Driver:
             try:
                 base_url = endpoint.start()
                 hermes = self._bootstrap.hermes()
-                agent = BoundAgent({}, hermes, Model("warm-up", "custom", base_url), Endpoint("custom", base_url, "-"))
+                model = Model("warm-up", "custom", base_url)
+                agent = BoundAgent({}, hermes, model, Endpoint("custom", base_url, "-"), self._bootstrap.configured)
                 is_ok = self._run_unseen(agent, hermes)
                 agent.close()
             finally:

@@ -22,6 +22,7 @@ All of hermes-agent 0.19.0. A test of `tests/engine/test_quirk.py` fails when a 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
 import logging
@@ -29,7 +30,8 @@ import re
 import ssl
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -150,6 +152,42 @@ def _mask_log_records(masker: Masker) -> None:
     logging.setLogRecordFactory(masked)
 
 
+class Spent:
+    """What Hermes's helper models cost meanwhile (compression, vision, web pages); stands where its accounting goes."""
+
+    def __init__(self) -> None:
+        self.usage: Counter[str] = Counter()
+        self.cost_usd: float | None = None
+
+    def record_auxiliary_usage(self, session_id: str, task: str, **counts: Any) -> None:
+        """Called by `agent.aux_accounting` for each response."""
+        del session_id, task
+        cached = counts.get("cache_read_tokens", 0), counts.get("cache_write_tokens", 0)
+        self.usage["input_tokens"] += counts.get("input_tokens", 0) + sum(cached)
+        for name in ("output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens"):
+            if counts.get(name):
+                self.usage[name] += counts[name]
+        cost = counts.get("estimated_cost_usd")
+        self.cost_usd = self.cost_usd if cost is None else (self.cost_usd or 0.0) + cost
+
+    def data(self) -> dict[str, Any]:
+        """usage and cost_usd, where there are any."""
+        found: dict[str, Any] = {"usage": dict(self.usage)} if self.usage else {}
+        return found | ({} if self.cost_usd is None else {"cost_usd": self.cost_usd})
+
+
+@contextlib.contextmanager
+def spending() -> Iterator[Spent]:
+    """Count what helper models cost within the block, on this thread and those Hermes gives its context."""
+    accounting = upstream("agent.aux_accounting")
+    spent = Spent()
+    token = accounting.set_accounting_context(spent, "hermes_nb")
+    try:
+        yield spent
+    finally:
+        accounting.reset_accounting_context(token)
+
+
 class Listener(Protocol):
     """Who hears what Hermes says in passing; called on the turn's thread, `on_reconnect` also on Hermes's own."""
 
@@ -169,8 +207,8 @@ class Listener(Protocol):
     def on_unseen_summary(self) -> None:
         """The same, by a way that can't be recorded."""
 
-    def on_compressed(self, n_before: int, n_after: int) -> None:
-        """The conversation was shortened."""
+    def on_compressed(self, n_before: int, n_after: int, spent: Spent) -> None:
+        """The conversation was shortened, by a model call that cost `spent`."""
 
 
 def _reconnect(text: str) -> tuple[str, int, int]:
@@ -254,8 +292,9 @@ def listen(agent: Any, listener: Listener) -> Callable[[], None]:
 
     def compress(messages: list[Any], *args: Any, **options: Any) -> Any:
         n_before = len(messages)
-        result = cls._compress_context(agent, messages, *args, **options)
-        listener.on_compressed(n_before, len(result[0]))
+        with spending() as spent:
+            result = cls._compress_context(agent, messages, *args, **options)
+        listener.on_compressed(n_before, len(result[0]), spent)
         return result
 
     replaced = {

@@ -14,10 +14,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hermes_nb.engine.delta import DeltaPump
 from hermes_nb.engine.fingerprint import fingerprint
 from hermes_nb.engine.journal import JournalError, Response, ToolResult
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.reply import Reply, flat_text
+from hermes_nb.engine.tally import Tally
 from hermes_nb.model.mask import StreamMask
 
 HEAD_CHARS = 400
@@ -70,11 +72,7 @@ class Recorder:
         self.last_failure: BaseException | None = None
         self.calls: list[ModelCall] = []
         self.replies: list[Reply] = []
-        self.usage: Counter[str] = Counter()
-        self.cost_usd: float | None = None
-        self.is_cost_whole = True
-        self.n_model_calls = 0
-        self.n_tool_calls = 0
+        self.tally: Tally = Tally(parent.tally if parent is not None else None)
         self._outbox = outbox
         self._deltas = deltas
         self._lock = threading.RLock()
@@ -128,20 +126,8 @@ class Recorder:
     def complete_agent(self, text: str, status: str) -> None:
         """The agent is done."""
         self.close_calls(is_stopped=status == "interrupted")
-        duration_ms = round((time.monotonic() - self.started) * 1000, 3)
-        self.emit("agent.completed", {"name": self._name, "text": text, "status": status, "duration_ms": duration_ms})
-
-    def count(self, *, usage: Mapping[str, int] | None = None, cost_usd: float | None = None, n_tool_calls: int = 0) -> None:
-        """One more model call (its usage, its cost where known), or tool calls; in the parents too."""
-        if n_tool_calls:
-            self.n_tool_calls += n_tool_calls
-        else:
-            self.n_model_calls += 1
-            self.usage.update(usage or {})
-            self.is_cost_whole = self.is_cost_whole and cost_usd is not None
-            self.cost_usd = self.cost_usd if cost_usd is None else (self.cost_usd or 0.0) + cost_usd
-        if self._parent is not None:
-            self._parent.count(usage=usage, cost_usd=cost_usd, n_tool_calls=n_tool_calls)
+        data = {"name": self._name, "text": text, "status": status, "duration_ms": self.duration_ms()}
+        self.emit("agent.completed", data)
 
     def warning(self, code: str, message: str) -> None:
         """Something survivable went wrong, and is seen."""
@@ -281,7 +267,7 @@ class Recorder:
             cost_usd = price()
             data |= {} if reply.usage is None else {"usage": reply.usage}
             data |= {} if cost_usd is None else {"cost_usd": cost_usd}
-            self.count(usage=reply.usage, cost_usd=cost_usd)
+            self.tally.count_model_call(reply.usage, cost_usd)
         self.emit("model.completed", data, span_id=call.span_id)
 
     def _keep(self, response: Response) -> None:
@@ -356,14 +342,9 @@ class Recorder:
             return "".join(self.calls[-1].text).strip()
         return self.replies[-1].text.strip() if self.replies else ""
 
-    def totals(self) -> dict[str, Any]:
-        """usage and cost_usd of the turn, where known; its duration_ms."""
-        totals: dict[str, Any] = {"duration_ms": round((time.monotonic() - self.started) * 1000, 3)}
-        if self.usage:
-            totals["usage"] = dict(self.usage)
-        if self.cost_usd is not None and self.is_cost_whole:
-            totals["cost_usd"] = round(self.cost_usd, 9)
-        return totals
+    def duration_ms(self) -> float:
+        """How long it has been going on."""
+        return round((time.monotonic() - self.started) * 1000, 3)
 
 
 def short_error(error: BaseException) -> str:
@@ -379,38 +360,3 @@ def short_error(error: BaseException) -> str:
 
 
 _CODE = re.compile(r"^Error code: \d{3} - ")  # the status is told apart
-
-
-class DeltaPump:
-    """One thread per process that flushes waiting text every 30 ms.
-
-    Args:
-        interval_s: How long text may wait.
-    """
-
-    def __init__(self, interval_s: float = 0.03) -> None:
-        self._interval_s = interval_s
-        self._waiting: set[Recorder] = set()
-        self._lock = threading.Lock()
-        self._has_work = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def wake(self, recorder: Recorder) -> None:
-        """`recorder` has text."""
-        if recorder in self._waiting:
-            return
-        with self._lock:
-            self._waiting.add(recorder)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="hermes-nb-deltas", daemon=True)
-                self._thread.start()
-        self._has_work.set()
-
-    def _run(self, sleep: Callable[[float], None] = time.sleep) -> None:
-        while self._has_work.wait():
-            sleep(self._interval_s)
-            with self._lock:
-                self._has_work.clear()
-                waiting, self._waiting = self._waiting, set()
-            for recorder in waiting:
-                recorder.flush()

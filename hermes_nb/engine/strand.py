@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace, TracebackType
 from typing import Any
 
-from hermes_nb.engine import outcome, reply
+from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.fingerprint import with_date
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
@@ -117,9 +117,11 @@ class Strand:
         """The result of a tool call."""
         theirs: list[Exception] = []
 
-        def run() -> Any:
+        def run() -> tuple[Any, dict[str, Any]]:
             try:
-                return next_call(args)
+                with quirk.spending() as spent:
+                    result = next_call(args)
+                return result, spent.data()
             except Exception as exc:
                 theirs.append(exc)
                 raise

@@ -93,10 +93,15 @@ class Toolbox:
 
     # -- running --------------------------------------------------------------------------------------------------
 
-    def run(self, name: str, args: Mapping[str, Any], tool_call_id: str, next_call: Callable[..., Any]) -> Any:
-        """The result the model gets. Raises what the tool's own execution raises, and JournalError."""
+    def run(
+        self, name: str, args: Mapping[str, Any], tool_call_id: str, next_call: Callable[[], tuple[Any, dict[str, Any]]]
+    ) -> Any:
+        """The result the model gets. Raises what the tool's own execution raises, and JournalError.
+
+        `next_call` runs a tool of Hermes's: its result, and what helper models cost (usage, cost_usd) where any did.
+        """
         if self._is_within(tool_call_id, name):
-            return next_call()  # Hermes passes calls that it runs side by side through its middleware twice
+            return next_call()[0]  # Hermes passes calls that it runs side by side through its middleware twice
         call = self._take(name, args, tool_call_id)
         kept = self._replay.get(call.call_key)
         given = self._outbox.masker.text(call.arguments)
@@ -198,7 +203,7 @@ class Toolbox:
             for call in self._by_span.values():
                 call.done.set()
 
-    def _run_builtin(self, call: Call, next_call: Callable[..., Any]) -> Any:
+    def _run_builtin(self, call: Call, next_call: Callable[[], tuple[Any, dict[str, Any]]]) -> Any:
         call.started = time.monotonic()
         started_at = time.time()
         self._recorder.emit(
@@ -209,7 +214,7 @@ class Toolbox:
         with self._lock:
             self._inside.add(call)
         try:
-            result = next_call()
+            result, spent = next_call()
         except Exception as exc:
             self._record(call, {
                 "status": "error", "result": f"Error executing tool '{call.name}': {exc}", "error": str(exc),
@@ -221,9 +226,10 @@ class Toolbox:
                 self._inside.discard(call)
         text = result if isinstance(result, str) else json.dumps(result, default=str)
         error = error_in(text)
+        self._recorder.tally.count_helper(spent)
         status = "stopped" if self.is_abandoned else "error" if error else "ok"
         self._record(call, {
-            "status": status, "result": text, "builtin": True, "started_at_unix_s": started_at,
+            "status": status, "result": text, "builtin": True, "started_at_unix_s": started_at, **spent,
             **({"error": error} if error else {}),
         })  # fmt: skip
         return result
@@ -240,15 +246,15 @@ class Toolbox:
         if is_live and call.started:
             body.setdefault("duration_ms", round((time.monotonic() - call.started) * 1000, 3))
         if not is_live:
-            for timing in ("duration_ms", "started_at_unix_s"):
-                body.pop(timing, None)
+            for live in ("duration_ms", "started_at_unix_s", "usage", "cost_usd"):
+                body.pop(live, None)
         kept = None
         if is_live and data["status"] not in ("skipped", "stopped"):
             stored = {k: v for k, v in data.items() if k != "replayed"}
             kept = ToolResult(
                 self._recorder.turn_id, call.call_key, call.name, call.arguments, self._recorder.attempt, stored
             )
-            self._recorder.count(n_tool_calls=1)
+            self._recorder.tally.count_tool_call()
         self._recorder.emit("tool.completed", body, span_id=call.span_id, kept=kept)
 
 

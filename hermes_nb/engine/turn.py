@@ -10,12 +10,13 @@ from typing import Any
 
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
+from hermes_nb.engine.delta import DeltaPump
 from hermes_nb.engine.journal import JournalError
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
 from hermes_nb.engine.question import Questions
 from hermes_nb.engine.reach import Reach
-from hermes_nb.engine.recorder import DeltaPump, Recorder, new_id
+from hermes_nb.engine.recorder import Recorder, new_id
 from hermes_nb.engine.strand import Strand
 from hermes_nb.engine.toolbox import Toolbox
 from hermes_nb.model import history
@@ -214,14 +215,15 @@ class Turn:
             data["status"] = end.status
         if kind == "turn.stopped":
             data["reason"] = end.reason
-        totals = recorder.totals()
-        data |= totals | {"n_model_calls": recorder.n_model_calls, "n_tool_calls": recorder.n_tool_calls}
+        tally, totals = recorder.tally, recorder.tally.totals()
+        data |= totals | {"duration_ms": recorder.duration_ms()}
+        data |= {"n_model_calls": tally.n_model_calls, "n_tool_calls": tally.n_tool_calls}
         recorder.emit(kind, data, unrecorded=recorder.broken is not None)
         raw = {k: v for k, v in result.items() if k != "messages" and _is_plain(v)}
         self._outbox.send(
             "turn.done", turn_id=self.turn_id, status=end.status, text=end.text, usage=totals.get("usage"),
             cost_usd=totals.get("cost_usd"), error=end.error, error_type=end.error_type, hint=end.hint,
-            n_model_calls=recorder.n_model_calls, exit_reason=end.exit_reason, raw=raw,
+            n_model_calls=tally.n_model_calls, exit_reason=end.exit_reason, raw=raw,
         )  # fmt: skip
 
     def _other_messages(self, result: Mapping[str, Any], end: Outcome) -> dict[str, Any]:
@@ -295,10 +297,12 @@ class Turn:
             "The limit of model calls was reached; Hermes asks once more, for a summary. That call is not in the usage.",
         )
 
-    def on_compressed(self, n_before: int, n_after: int) -> None:
+    def on_compressed(self, n_before: int, n_after: int, spent: quirk.Spent) -> None:
         """Hermes shortened the conversation with a call of its own."""
         self._is_compressed = True
-        self._recorder.emit("context.compressed", {"n_messages_before": n_before, "n_messages_after": n_after})
+        self._recorder.tally.count_helper(spent.data())
+        counts = {"n_messages_before": n_before, "n_messages_after": n_after}
+        self._recorder.emit("context.compressed", counts | spent.data())
 
     def _on_status(self, kind: str, text: str) -> None:
         if kind == "warn":

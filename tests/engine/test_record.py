@@ -270,3 +270,25 @@ def test_hermes_does_not_write_bytecode_or_config_of_others(shared: Worker, tmp_
     assert json.loads(config.partition("\n")[2])["security"]["allow_lazy_installs"] is False
     tracked = subprocess.run(["find", str(shared.home), "-name", "*.pyc"], capture_output=True, text=True, check=True)
     assert tracked.stdout == ""
+
+
+def test_a_compressed_conversation_is_seen_and_counted(shared: Worker, script: Script) -> None:
+    config = {"model": {"context_length": 64_000}, "compression": {"threshold": 0.5, "protect_last_n": 4}}
+    shared.bind(script.url, agent_id="long", config=config)
+    usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    script.in_turn(["A summary.", Usage(usage)], ["Now.", Usage(usage)])
+    history = []
+    for n in range(60):
+        history.append({"role": "user", "content": f"question {n} " * 60})
+        history.append({"role": "assistant", "content": f"answer {n} " * 300})
+    done = shared.run("now?", agent_id="long", history=history, session_id="long")
+    assert (done["status"], done["text"]) == ("completed", "Now.")
+    (event,) = shared.events(done["turn_id"], "context.compressed")
+    assert event["data"]["n_messages_before"] == 121
+    assert event["data"]["n_messages_after"] < 121
+    assert event["data"]["usage"] == {"input_tokens": 100, "output_tokens": 10}
+    assert done["usage"] == {"input_tokens": 200, "output_tokens": 20}
+    end = shared.events(done["turn_id"])[-1]["data"]
+    assert end["messages_of"] == "session"
+    assert [m["content"] for m in end["messages"][-2:]] == ["now?", "Now."]
+    assert len(end["messages"]) == event["data"]["n_messages_after"] + 1
