@@ -14,9 +14,19 @@ from hermes_nb.views.rows import valid
 
 MAX_MARKDOWN_CHARS = 200_000
 _SAFE_LINK = re.compile(r"(?i)(?:https?:|mailto:|#|/(?!/)|\./|\.\./|[\w.-]+(?:[/?#]|$))")
-_FENCE = re.compile(r" {0,3}(?:[-*+>] +|\d+[.)] +)*(`{3,}|~{3,})")
-_CODE = re.compile(r"(?<![`\\])(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])(?!https?://|mailto:)|!(?=\[)")
+_OPENS = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
+# marked takes a backtick for a part of the address before it, and ends a code span where it sees something struck out.
+_UNSURE = re.compile(r"(?i)(?:https?:|ftp:|www\.|@)\S*`|~")
+_TOKEN = re.compile(
+    r"""(?P<escaped>\\.)
+    | (?P<code>(?P<run>`+)(?!`)(?:.+?)(?<!`)(?P=run)(?!`))
+    | (?P<odd>`+)
+    | (?P<auto><https?://[^\s<>`]*>)
+    | (?P<tag><(?=[A-Za-z/!?]))
+    | (?P<image>!(?=\[))
+    | (?<=\])(?P<link>[(:])(?=\s*<?(?P<target>[^\s>)]*))""",
+    re.VERBOSE,
+)
 
 
 def to_html(text: str) -> str:
@@ -32,31 +42,93 @@ def to_html(text: str) -> str:
 
 
 def to_markdown(text: str) -> str:
-    """The Markdown with raw HTML and images escaped outside code, so that no front end loads what they name."""
+    """The Markdown with raw HTML, images and links to anything but the web made text, outside of code.
+
+    A front end runs what it trusts: in JupyterLab a script or a `javascript:` link in the Markdown of a cell that just
+    ran is live. So whatever is not surely code, for CommonMark and for marked (JupyterLab's), is escaped: in a fence
+    that may have ended, or a code span that may have begun a line before, some `<` look odd, and none is a tag.
+    """
     lines: list[str] = []
-    fence = ""
-    for line in valid(text).split("\n"):
-        opened = _FENCE.match(line)
-        if fence:
-            if opened and opened[1].startswith(fence) and not line[opened.end() :].strip():
-                fence = ""
-            lines.append(line)
-        elif opened:
-            fence = opened[1]
-            lines.append(line)
-        else:
-            lines.append(_escape_line(line) if "<" in line or "![" in line else line)
+    fence = _Fence()
+    is_clear = True
+    for line in valid(text).replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        was_open = fence.is_open
+        if fence.holds(line):
+            lines.append(line if was_open else _escape(line, trusts_code=False)[0])
+            is_clear = True
+            continue
+        safe, is_even = _escape(line, trusts_code=is_clear and not fence.is_unsure)
+        lines.append(safe)
+        is_clear = not line.strip(" \t") or (is_clear and is_even)
     return "\n".join(lines)
 
 
-def _escape_line(line: str) -> str:
-    parts: list[str] = []
-    at = 0
-    for code in _CODE.finditer(line):
-        parts += [_MARKUP.sub(r"\\\g<0>", line[at : code.start()]), code[0]]
-        at = code.end()
-    parts.append(_MARKUP.sub(r"\\\g<0>", line[at:]))
-    return "".join(parts)
+class _Fence:
+    """Whether a line belongs to a fenced block, by the rules that CommonMark and marked (JupyterLab) share.
+
+    Where they differ, or where the end of a list may have ended a fence, it gives up: `is_unsure`.
+    """
+
+    def __init__(self) -> None:
+        self.is_unsure = False
+        self._mark = ""
+        self._indent = 0
+
+    @property
+    def is_open(self) -> bool:
+        """True inside of a block."""
+        return bool(self._mark)
+
+    def holds(self, line: str) -> bool:
+        """True for the lines of a block, its first and last included."""
+        if self.is_unsure:
+            return False
+        if not self._mark:
+            opened = _OPENS.match(line)
+            if opened:
+                self._indent, self._mark = len(opened[1]), opened[2]
+            return opened is not None
+        rest, indent = line.strip(), len(line) - len(line.lstrip(" "))
+        if rest.startswith(self._mark) and not rest.strip("`~"):
+            is_exact = set(line.strip(" ")) == {self._mark[0]}
+            if is_exact and self._indent == 0 and indent > 3:
+                return True
+            self._mark = ""
+            self.is_unsure = not (is_exact and (indent <= 3 if self._indent == 0 else indent == self._indent))
+            return not self.is_unsure
+        if line.strip(" \t") and indent < self._indent:
+            self._mark = ""
+            self.is_unsure = True
+        return not self.is_unsure
+
+
+def _escape(line: str, *, trusts_code: bool) -> tuple[str, bool]:
+    """The line with what could be live made text; whether every run of backticks found its match within it."""
+    if not re.search(r"[<`\[\]]", line):
+        return line, True
+    is_even = trusts_code = trusts_code and not _UNSURE.search(line)
+    is_even = is_even or "`" not in line
+    in_math = "$" in line
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal is_even
+        if match["code"]:
+            run = match["run"]
+            if trusts_code and run == "`" and "|" not in match["code"]:
+                return match[0]
+            inside, _ = _escape(match["code"][len(run) : -len(run)], trusts_code=False)
+            return f"{run}{inside}{run}"
+        if match["odd"]:
+            is_even = False
+        if match["tag"] or match[0] == "\\<":
+            return "< " if in_math else "&lt;"
+        if match["image"]:
+            return "&#33;"
+        if match["link"] and not _SAFE_LINK.match(match["target"]):
+            return "&#40;" if match["link"] == "(" else "&#58;"
+        return match[0]
+
+    return _TOKEN.sub(replace, line), is_even
 
 
 def _parser() -> Any:

@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from hermes_nb.model.span import Folder
 from hermes_nb.views import markdown
@@ -59,20 +63,73 @@ def test_backticks_in_values_do_not_end_their_code() -> None:
 @pytest.mark.parametrize(
     ("given", "safe"),
     [
-        ("![x](http://evil/p)", "\\![x](http://evil/p)"),
-        ("![x][ref]", "\\![x][ref]"),
-        ("a <b>c</b> < 3", "a \\<b>c\\</b> < 3"),
-        ("<!-- x -->", "\\<!-- x -->"),
+        ("![x](http://evil/p)", "&#33;[x](http://evil/p)"),
+        ("![x][ref]", "&#33;[x][ref]"),
+        ("a <b>c</b> < 3", "a &lt;b>c&lt;/b> < 3"),
+        (r"\<b> \\<b>", r"&lt;b> \\&lt;b>"),
+        ("<!-- x -->", "&lt;!-- x -->"),
+        ("$a<b$", "$a< b$"),
         ("<https://example.org>", "<https://example.org>"),
-        ("`<b>` and ``a ` <i>`` and <u>", "`<b>` and ``a ` <i>`` and \\<u>"),
-        ("```html\n<b>![x](y)</b>\n```\n<i>", "```html\n<b>![x](y)</b>\n```\n\\<i>"),
-        ("- ~~~\n  <b>\n  ~~~\n<i>", "- ~~~\n  <b>\n  ~~~\n\\<i>"),
-        ("````\n```\n<b>\n````\n<i>", "````\n```\n<b>\n````\n\\<i>"),
+        ("`<b>` and ``a ` <i>`` and <u>", "`<b>` and ``a ` &lt;i>`` and &lt;u>"),
+        (r"\\`a` <b> `", r"\\`a` &lt;b> `"),
+        ("`a\nb` <b> `", "`a\nb` &lt;b> `"),
+        ("| `a | <b> ` |", "| `a | &lt;b> ` |"),
+        ("```html\n<b>![x](y)</b>\n```\n<i>", "```html\n<b>![x](y)</b>\n```\n&lt;i>"),
+        ("1. x\n   ~~~\n   <b>\n   ~~~\n<i>", "1. x\n   ~~~\n   <b>\n   ~~~\n&lt;i>"),
+        ("1. x\n   ~~~\n<b>\n~~~\n<i>", "1. x\n   ~~~\n&lt;b>\n~~~\n&lt;i>"),
+        ("````\n```\n<b>\n````\n<i>", "````\n```\n<b>\n````\n&lt;i>"),
+        ("```\n    ```\n<b>\n```\n<i>", "```\n    ```\n<b>\n```\n&lt;i>"),
+        ("```\n<b>\n```~\n<i>", "```\n<b>\n```~\n&lt;i>"),
+        ("``` a`\n<b>", "``` a`\n&lt;b>"),
+        ("> ```\n<b>", "> ```\n&lt;b>"),
+        ("```\r<b>\r```\r<i>", "```\n<b>\n```\n&lt;i>"),
+        ("[a](https://b.org) [c](#d) [e](f.html)", "[a](https://b.org) [c](#d) [e](f.html)"),
+        ("[a](javascript:b)", "[a]&#40;javascript:b)"),
+        ("[a](<javascript:b>)", "[a]&#40;&lt;javascript:b>)"),
+        ("[a](java&#115;cript:b)", "[a]&#40;java&#115;cript:b)"),
+        ("[a](\njavascript:b)", "[a]&#40;\njavascript:b)"),
+        ("[a]: data:text/html,b", "[a]&#58; data:text/html,b"),
+        ("> [a]:\n> javascript:b", "> [a]&#58;\n> javascript:b"),
+        ("]:[x](javascript:a)", "]&#58;[x]&#40;javascript:a)"),
+        ("`[a](javascript:b)`", "`[a](javascript:b)`"),
+        ("x[0](1) and [note]: see", "x[0](1) and [note]: see"),
         ("# A *title*, a | table |, $x$", "# A *title*, a | table |, $x$"),
     ],
 )
-def test_markup_and_images_are_escaped_outside_code_alone(given: str, safe: str) -> None:
+def test_what_could_be_live_is_text_outside_of_code_alone(given: str, safe: str) -> None:
     assert to_markdown(given) == safe
+
+
+PIECES = st.sampled_from(
+    [
+        "`", "``", "```", "~~~", "~", "<b>", "<img src=x>", "![z](q)", "[x](javascript:a)", "[r]: javascript:a", "[r]",
+        "\n", "\n\n", "\n   ", "\n    ", "> ", "- ", "1. ", "2) ", "# ", "| a | b |", "|---|---|", "|", "\\", "<!--",
+        "<https://a.b/`>", "<https://a`", "$", "*", "_", "[", "]", "(", ")", "a", " ", "\t", "\r", "<", ">", "&lt;", "=",
+        "\n```\n", "\n~~~\n", "<javascript:a>", "<script>a</script>", "</p>", "<?x?>", "\\`", "\\<", "---",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(PIECES, max_size=16).map("".join))
+def test_no_answer_gives_a_front_end_an_element_or_a_script_to_follow(answer: str) -> None:
+    """Rendered by a parser that lets raw HTML and any link through."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.validateLink = lambda url: True
+    shown = parser.render(to_markdown(answer))
+    assert set(re.findall(r"<([^\s>]*)", shown)) <= ALLOWED, shown
+    addresses = re.findall(r'href="([^"]*)"', shown)
+    assert not [a for a in addresses if re.match(r"(?i)\s*(javascript|data|vbscript|file):", a)]
+
+
+ALLOWED = {
+    f"{slash}{tag}"
+    for slash in ("", "/")
+    for tag in (
+        "p", "em", "strong", "code", "pre", "ul", "ol", "li", "h1", "h2", "hr", "br", "blockquote", "a", "s", "table",
+        "thead", "tbody", "tr", "th", "td",
+    )
+}  # fmt: skip
 
 
 def test_a_redraw_of_a_long_stream_is_cheap() -> None:
@@ -89,3 +146,4 @@ def test_a_redraw_of_a_long_stream_is_cheap() -> None:
         markdown.render(folder)
     took_ms = (time.perf_counter() - began) * 100
     assert took_ms < 200, f"{took_ms:.0f} ms a redraw"  # about 8 ms on an idle core
+
