@@ -7,9 +7,9 @@ block; and it takes `%hermes run Which one?` for a wish to see help on `one`. Th
   touches the body: it arrives byte for byte;
 - a token transformer takes `%hermes ...` lines before IPython looks for question marks at their ends;
 - a post transformer puts `await` before the calls that wait and gives them a second magic name, whose function returns
-  a coroutine. Only where it can be awaited: at the top level of a cell that the kernel runs as a coroutine. Everywhere
-  else (inside a function, under `%%time` or `%%capture`, `ip.run_cell(...)` in a callback, in a terminal, where Ctrl-C
-  would leave an awaiting cell without telling it) the plain call stays, which blocks.
+  a coroutine. Only where it can be awaited: at the top level of a cell that a kernel or a terminal runs as a coroutine.
+  Everywhere else (inside a function, under `%%time` or `%%capture`, `ip.run_cell(...)` in a callback, with
+  `%autoawait off`) the plain call stays, which blocks.
 
 `In[]` then would show the second name; `restore_inputs` puts back what was typed.
 """
@@ -17,12 +17,14 @@ block; and it takes `%hermes run Which one?` for a wish to see help on `one`. Th
 from __future__ import annotations
 
 import ast
+import asyncio
 import inspect
 import re
 import sys
+import threading
 import tokenize
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 TYPE_CHECKING = False
@@ -90,22 +92,20 @@ class Transformer:
         return lines if rewritten is None else rewritten.splitlines(keepends=True)
 
     def _can_await(self, frame: FrameType) -> bool:
-        """Whether the cell being transformed will be awaited by a kernel, not run inside another cell's code.
+        """Whether the cell being transformed will be awaited: by a kernel, or by a shell that starts its loop for it.
 
         Args:
-            frame: The frame of `InteractiveShell.transform_cell`. Its caller is a coroutine (a kernel's `do_execute`) or
-                else `run_cell`, which can't await on a loop that is running already.
+            frame: The frame of `InteractiveShell.transform_cell`. In a kernel its caller is a coroutine, `do_execute`;
+                else it is `run_cell`, which can await on no loop that is running already.
         """
         caller = frame.f_back
-        if caller is None or not caller.f_code.co_flags & inspect.CO_COROUTINE:
+        if caller is None or _runs_user_code(caller):
             return False
-        runs_user_code = _run_code()
-        above: FrameType | None = caller
-        while above is not None:
-            if above.f_code is runs_user_code:
-                return False
-            above = above.f_back
-        return True
+        if caller.f_code.co_flags & inspect.CO_COROUTINE:
+            return True
+        shell = self._shell
+        awaits = shell.autoawait and shell.loop_runner is shell.loop_runner_map["asyncio"][0]
+        return bool(awaits) and threading.current_thread() is threading.main_thread() and not _has_running_loop()
 
     def restore_inputs(self) -> None:
         """Show the last cell in `In` as it was typed."""
@@ -142,10 +142,25 @@ def _line_transform(is_ours: Callable[[], bool]) -> type:
     return HermesLine
 
 
-def _run_code() -> CodeType:
+def _runs_user_code(frame: FrameType) -> bool:
+    """Whether a frame is called by a cell's code, at whatever depth."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    return InteractiveShell.run_code.__code__
+    runs_code = InteractiveShell.run_code.__code__
+    above: FrameType | None = frame
+    while above is not None:
+        if above.f_code is runs_code:
+            return True
+        above = above.f_back
+    return False
+
+
+def _has_running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def awaiting(text: str, waits: Callable[[str], bool]) -> str | None:

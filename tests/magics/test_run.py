@@ -245,6 +245,17 @@ def test_again_finds_its_turn_in_a_session_given_by_title(kernel: Kernel, model:
     assert conversation(model) == ["A titled session", "other"]
 
 
+def test_each_run_of_a_cell_has_its_own_turn_to_replace(kernel: Kernel, model: Asked) -> None:
+    kernel.ok("%hermes run -s new zero", cell_id="f")
+    source = "for x in 'ab':\n    %hermes run --again --format {{x}}"
+    kernel.ok(source, cell_id="g")
+    assert conversation(model) == ["zero", "a", "b"]
+    kernel.ok(source, cell_id="g")
+    assert conversation(model) == ["zero", "a", "b"]
+    kernel.ok(source, cell_id="g")
+    assert conversation(model) == ["zero", "a", "b"]
+
+
 def test_a_session_is_found_by_id_start_and_title(kernel: Kernel, model: Asked) -> None:
     kernel.ok("%hermes run -s new -o answer A title of its own")
     session_id = kernel.value("answer.session_id")

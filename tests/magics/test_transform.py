@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -90,11 +91,9 @@ BODIES = [
 @pytest.mark.parametrize("body", BODIES, ids=range(len(BODIES)))
 @pytest.mark.parametrize("head", ["%%hermes run", "\n \n%%hermes  run", "  %%hermes run  ", "%%hermes\trun"])
 def test_the_body_is_the_one_of_the_cell(shell: InteractiveShell, head: str, body: str) -> None:
-    call = ast.parse(shell.transform_cell(f"{head}\n{body}")).body[0]
-    assert isinstance(call, ast.Expr)
-    assert isinstance(call.value, ast.Call)
-    name, line, given = [a.value for a in call.value.args if isinstance(a, ast.Constant)]
-    assert (name, line) == ("hermes", "run")
+    call = next(n for n in ast.walk(ast.parse(shell.transform_cell(f"{head}\n{body}"))) if isinstance(n, ast.Call))
+    name, line, given = [a.value for a in call.args if isinstance(a, ast.Constant)]
+    assert (name, line) == ("_hermes", "run")
     assert given == (body if body.endswith("\n") else f"{body}\n")
 
 
@@ -109,17 +108,17 @@ def test_the_body_is_the_one_of_the_cell(shell: InteractiveShell, head: str, bod
     ],
 )
 def test_a_question_mark_is_part_of_the_question(shell: InteractiveShell, source: str, line: str) -> None:
-    assert f"get_ipython().run_line_magic('hermes', {line!r})" in shell.transform_cell(source)
+    assert f"get_ipython().run_line_magic('_hermes', {line!r})" in shell.transform_cell(source)
 
 
 @pytest.mark.parametrize("source", ["%hermes?", "x = '''\n%hermes run a?\n'''", "1 % hermes"])
 def test_what_is_no_question_is_left_to_ipython(shell: InteractiveShell, source: str) -> None:
-    assert "'hermes'" not in shell.transform_cell(source)
+    assert "hermes'," not in shell.transform_cell(source)
 
 
 @pytest.mark.parametrize("source", ["%%hermes?", "%%hermes_other run\nx", "x = '''\n%%hermes run\n'''"])
 def test_cells_that_only_look_like_it_are_left_alone(shell: InteractiveShell, source: str) -> None:
-    assert "'hermes'" not in shell.transform_cell(source)
+    assert "hermes'," not in shell.transform_cell(source)
 
 
 def test_a_terminal_still_sees_a_cell_magic_when_it_asks_for_completeness(shell: InteractiveShell) -> None:
@@ -198,10 +197,41 @@ async def test_a_callback_on_the_loop_blocks(shell: InteractiveShell, calls: lis
     assert calls == [("blocking", "hi")]
 
 
-def test_without_a_running_loop_it_blocks(
-    run: Callable[[str], str], calls: list[tuple[str, str | None]]
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("%hermes run hi", "awaited"),
+        ("%%hermes run\nhi", "awaited"),
+        ("def f():\n    %hermes run hi\nf()", "blocking"),
+        ("%%time\n%hermes run hi", "blocking"),
+        ("%%capture\n%hermes run hi", "blocking"),
+    ],
+)
+def test_a_terminal_awaits_on_the_loop_it_starts_for_a_cell(
+    run: Callable[[str], str], calls: list[tuple[str, str | None]], source: str, expected: str
 ) -> None:
-    run("%hermes run hi")
+    run(source)
+    assert calls == [(expected, "hi")]
+
+
+@pytest.mark.parametrize("runner", ["off", "trio"])
+def test_a_shell_that_awaits_nothing_or_otherwise_blocks(
+    shell: InteractiveShell, run: Callable[[str], str], calls: list[tuple[str, str | None]], runner: str
+) -> None:
+    before = shell.autoawait, shell.loop_runner
+    shell.autoawait = runner != "off"
+    shell.loop_runner = shell.loop_runner_map["sync" if runner == "off" else runner][0]
+    try:
+        run("%hermes run hi")
+    finally:
+        shell.autoawait, shell.loop_runner = before
+    assert calls == [("blocking", "hi")]
+
+
+def test_another_thread_blocks(shell: InteractiveShell, calls: list[tuple[str, str | None]]) -> None:
+    thread = threading.Thread(target=shell.run_cell, args=["%hermes run hi"])
+    thread.start()
+    thread.join()
     assert calls == [("blocking", "hi")]
 
 
