@@ -174,7 +174,8 @@ def test_a_stop_that_came_after_the_answer_changes_nothing(recorder: Recorder) -
 def test_a_response_survives_the_journal() -> None:
     call = Space(id="c", type="function", extra_content={"sig": [1]}, function=Space(name="f", arguments='{"x": 1}'))
     message = Space(role="assistant", content=None, tool_calls=[call], reasoning_content="r")
-    response = Space(id="x", model="m", choices=[Space(index=0, message=message, finish_reason="tool_calls")], usage=None)
+    choice = Space(index=0, message=message, finish_reason="tool_calls")
+    response = Space(id="x", model="m", choices=[choice], usage=None)
     again = reply.rebuild(json.loads(json.dumps(reply.plain(response))))
     assert again == response
 
@@ -182,8 +183,8 @@ def test_a_response_survives_the_journal() -> None:
 def test_an_sdk_s_response_survives_the_journal_though_it_is_not_valid() -> None:
     from openai.types.chat import ChatCompletion
 
-    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "usage": {"prompt_tokens": 1},
-            "choices": [{"index": 0, "finish_reason": "odd", "message": {"role": "assistant", "content": "Hi."}}]}  # fmt: skip
+    choice = {"index": 0, "finish_reason": "odd", "message": {"role": "assistant", "content": "Hi."}}
+    body = {"id": "x", "model": "m", "usage": {"prompt_tokens": 1}, "choices": [choice]}
     response = ChatCompletion.construct(**body)
     again = reply.rebuild(json.loads(json.dumps(reply.plain(response))))
     assert type(again) is ChatCompletion
