@@ -25,6 +25,8 @@ _OPERATORS = {
     "+": ("plus", "add", "sum of"), "-": ("minus", "subtract"), "*": ("times", "multiplied by", "multiply"),
     "/": ("divided by", "divide"),
 }  # fmt: skip
+# Choices whose kindred words are hardly ever meant otherwise.
+_PLAIN = frozenset("sum mean average median max maximum min minimum count std asc desc ascending descending".split())
 _OPERATOR_NAMES = {
     "gt": ">", "ge": ">=", "gte": ">=", "lt": "<", "le": "<=", "lte": "<=", "eq": "==", "equals": "==", "ne": "!=",
     "neq": "!=", "greater_than": ">", "less_than": "<", "equal": "==", "not_equals": "!=",
@@ -32,6 +34,7 @@ _OPERATOR_NAMES = {
 _NEGATIONS = frozenset(
     "not no without don't doesn't never exclude excluding except omit disable off false hide skip skipping avoid".split()
 )
+_AFFIRMATIONS = frozenset("with include including enable enabled want plus also and".split())
 _OPPOSITES = {
     "ascending": ("descending", "decreasing", "reverse", "largest first", "highest first", "newest first",
         "desc", "high to low"),
@@ -39,7 +42,10 @@ _OPPOSITES = {
     "case_sensitive": ("ignoring case", "ignore case", "case-insensitive", "case insensitive", "regardless of case"),
     "ignore_case": ("case-sensitive", "case sensitive", "matching case"),
     "inclusive": ("exclusive",), "exclusive": ("inclusive",), "asc": ("descending", "desc"), "desc": ("ascending", "asc"),
-    "on": ("off",), "enabled": ("disable", "disabled", "off"), "open": ("close", "closed"), "active": ("inactive",),
+    "public": ("private", "secret"), "private": ("public",),
+    "verbose": ("quiet", "silent", "quietly"),
+    "visible": ("hidden", "invisible"), "online": ("offline",), "on": ("off",),
+    "enabled": ("disable", "disabled", "off"), "open": ("close", "closed"), "active": ("inactive",),
 }  # fmt: skip
 _SAME = {
     "ascending": ("ascending", "increasing", "smallest first", "lowest first", "oldest first"),
@@ -80,8 +86,9 @@ def _choice(fit: Fit, param: Param, choice: Any) -> Iterator[Option]:
     if spelled[:1].isalnum():
         for match in re.finditer(edge_left + pattern + r"(?:e?s)?" + edge_right, fit.scene.text, flags):
             is_any = True
-            extra = fit.anchor(param, fit.scene.at(match.start()), fit.behind(match.end()))
-            lone = 0.5 if len(spelled) <= 2 and extra < 0.4 else 0.0
+            at = fit.scene.at(match.start())
+            extra = fit.anchor(param, at, fit.behind(match.end())) + fit.lead(param, fit.scene.lead_of(at)[0])
+            lone = 0.5 if len(spelled) <= 2 and spelled.isalpha() and extra < 0.4 else 0.0
             ordinary = 0.35 if spelled.lower() in STOPWORDS and extra < 0.4 else 0.0
             yield Option(choice, 1.2 + 0.3 * extra - lone - ordinary, match.start(), match.end())
     else:
@@ -103,22 +110,23 @@ def _operator(fit: Fit, spelled: str, choice: Any) -> Iterator[Option]:
 def _kindred(fit: Fit, param: Param, choice: Any, words: list[str]) -> Iterator[Option]:
     spelled = str(choice).lower()
     stems = [stem(w.lower()) for w in words]
+    unit = {"c": "celsius", "f": "fahrenheit", "k": "kelvin"}.get(spelled) or units.unit_named(spelled)
     for i, token in enumerate(fit.scene.tokens):
         if not fit.scene.is_free(i) and token.text != "%":
             continue
         known = (
             units.CURRENCY_OF.get(token.lower) == choice
-            or (bool(units.unit_named(token.lower)) and units.unit_named(token.lower) == units.unit_named(spelled))
+            or (bool(unit) and units.unit_named(token.lower) == unit)
             or units.LANGUAGE_CODES.get(token.lower) == choice
         )
         if known:
-            yield Option(choice, 1.0, token.start, token.end)
+            yield Option(choice, 1.0 + 0.3 * fit.lead(param, fit.scene.lead_of(i)[0]), token.start, token.end)
         elif token.is_content and len(stems) == 1 and token.stem not in fit.profile.name_stems:
             near = similarity(token.stem, stems[0])
             if len(spelled) >= 3 and token.lower.startswith(spelled) and token.lower != spelled:
                 near = max(near, 0.75)  # `asc` of ascending
             if near >= 0.6 and token.lower not in WEAK:
-                yield Option(choice, 0.35 + near * 0.5, token.start, token.end)
+                yield Option(choice, 0.35 + near * 0.5 + (0.12 if spelled in _PLAIN else 0.0), token.start, token.end)
     for phrase in _OPERATORS.get(_OPERATOR_NAMES.get(spelled, ""), ()):
         found = re.search(rf"\b{phrase}\b", fit.scene.text, re.IGNORECASE)
         if found:
@@ -143,22 +151,55 @@ def booleans(fit: Fit, param: Param) -> Iterator[Option]:
     ]
     if not words:
         return
+    if len(words) > 1 and words[0] in _AVOIDING:
+        yield from _avoided(scene, words[1:])
     name_stems = set(fit.profile.name_stems)
     for i, token in enumerate(scene.tokens):
         if not scene.is_free(i) or not token.is_word:
             continue
-        run = _matched(scene, i, words)
-        if not run or (len(words) == 1 and token.stem in name_stems and not _is_negated(scene, i)):
+        run = _matched(scene, i, words) or (_scattered(scene, i, words) if len(words) > 1 else 0)
+        is_asked_for = i > 0 and scene.tokens[i - 1].lower in _AFFIRMATIONS
+        if not run or (len(words) == 1 and token.stem in name_stems and not is_asked_for and not _is_negated(scene, i)):
             continue
         value = not _is_negated(scene, i)
         yield Option(value, 1.25, token.start, scene.tokens[i + run - 1].end)
+
+
+_AVOIDING = frozenset({"avoid", "exclud", "skip", "ignor", "disabl", "no", "without", "omit", "hid", "drop"})
+
+
+def _avoided(scene: Scene, words: list[str]) -> Iterator[Option]:
+    """`without tolls`, for a parameter that says `avoid_tolls`."""
+    for i in range(len(scene.tokens)):
+        run = _matched(scene, i, words)
+        if run and _is_negated(scene, i):
+            yield Option(True, 1.3, scene.tokens[i].start, scene.tokens[i + run - 1].end)
+
+
+def _scattered(scene: Scene, index: int, words: list[str]) -> int:
+    """How many tokens from an index on hold all the words, in any order (`tolls avoided`); 0 when they don't."""
+    left = set(words)
+    for i in range(index, min(index + len(words) + 3, len(scene.tokens))):
+        token = scene.tokens[i]
+        if token.is_break or token.text == ",":
+            break
+        left = {w for w in left if w != token.stem and similarity(w, token.stem) < 0.6}
+        if i == index and len(left) == len(words):
+            break
+        if not left:
+            return i - index + 1
+    return 0
 
 
 def _matched(scene: Scene, index: int, words: list[str]) -> int:
     """How many tokens from an index on say the words, hyphens left out; 0 when they don't."""
     i, n = index, 0
     for word in words:
-        while i < len(scene.tokens) and scene.tokens[i].text in "-_":
+        while (
+            i > index
+            and i < len(scene.tokens)
+            and (scene.tokens[i].text in "-_" or scene.tokens[i].lower in ("the", "a", "any", "all", "of", "out"))
+        ):
             i += 1
         if i >= len(scene.tokens) or (scene.tokens[i].stem != word and similarity(scene.tokens[i].stem, word) < 0.6):
             return 0

@@ -30,6 +30,8 @@ class Filling:
         score: How well the prompt and the parameters fit each other, for ranking.
         more: Parameter -> further values, where the prompt lists several for one (`Paris and Rome`).
         used: The parts of the prompt that became values.
+        strengths: Parameter -> how well its value fits it.
+        spans: Parameter -> where its value stands in the prompt.
     """
 
     values: dict[str, Any]
@@ -38,6 +40,7 @@ class Filling:
     more: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     used: tuple[tuple[int, int], ...] = ()
     strengths: dict[str, float] = field(default_factory=dict)
+    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,17 @@ def fill(scene: Scene, profile: Profile) -> Filling:
     for param in profile.params:
         found = [fixed[param.name]] if param.name in fixed else _found(fit, param)
         threshold = REQUIRED_FROM if param.is_required else OPTIONAL_FROM
+        if param.is_number and _is_lone(scene, profile):
+            threshold = 0.4
         per_param.append((param, [o for o in _distinct(found) if o.score >= threshold][:N_OPTIONS]))
     best = _search(per_param, scene)
     return _filling(scene, profile, best)
+
+
+def _is_lone(scene: Scene, profile: Profile) -> bool:
+    """Whether one number is mentioned and one parameter takes a number: they belong together."""
+    n_numbers = sum(m.kind == "number" and not m.is_approximate for m in scene.atoms)
+    return n_numbers == 1 and sum(p.is_number for p in profile.params) == 1
 
 
 def _found(fit: Fit, param: Param) -> list[Option]:
@@ -127,11 +138,10 @@ def _unused(scene: Scene, state: _State) -> float:
     for mention in scene.atoms:
         if not mention.is_approximate and not any(mention.overlaps(o.start, o.end) for _, o in state.chosen):
             total += costs.get(mention.kind, 0.0)
-    for span in scene.spans:
-        if span.form in ("proper", "caps") and not any(
-            o.start < span.end and span.start < o.end for _, o in state.chosen
-        ):
-            total += 0.08
+    for first, last in scene.names:
+        start, end = scene.tokens[first].start, scene.tokens[last - 1].end
+        if not any(o.start < end and start < o.end for _, o in state.chosen):
+            total += 0.15
     return min(total, 1.2)
 
 
@@ -143,10 +153,12 @@ def _filling(scene: Scene, profile: Profile, best: _State) -> Filling:
     score = -_unused(scene, best) - 0.5 * len(missing)
     for param, option in best.chosen:
         score += (0.3 if param in required else 0.25) * min(1.4, option.score)
+        score -= 0.2 if option.score < 0.45 and param in required else 0.0
     more = {
         p.name: tuple(v for v, _, _ in o.more)
         for p, o in best.chosen
         if o.more and not any(a < x.end and x.start < b for _, a, b in o.more for _, x in best.chosen)
     }
     used = tuple((o.start, o.end) for _, o in best.chosen)
-    return Filling(values, missing, score, more, used, {p.name: o.score for p, o in best.chosen})
+    strengths = {p.name: o.score for p, o in best.chosen}
+    return Filling(values, missing, score, more, used, strengths, {p.name: (o.start, o.end) for p, o in best.chosen})

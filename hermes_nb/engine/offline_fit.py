@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_nb.engine.offline_profile import LEADS, Param, Profile
+from hermes_nb.engine.offline_profile import LEADS, PREPOSITIONS, Param, Profile
 from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_thesaurus import similarity
 from hermes_nb.engine.offline_words import STOPWORDS, WEAK
@@ -15,6 +15,7 @@ _FILLERS = frozenset(
     " than least most more less over under above below only in by and's - ( my our number".split()
 )
 # What a sort is called in the table of prepositions.
+_TYPED = frozenset({"email", "url", "path", "date", "time", "phone"})
 _KIN = {
     "place": ("location", "city", "place"), "person": ("person",), "text": ("text",), "query": ("query", "topic"),
     "title": ("title", "name"), "column": ("column",), "code": ("symbol",), "path": ("path", "file"),
@@ -42,6 +43,8 @@ class Fit:
         self.profile = profile
         self.own = frozenset(profile.lexicon | profile.param_stems)
         self.choices = {str(c).lower() for p in profile.params if p.is_closed for c in p.choices if len(str(c)) > 2}
+        self.told = frozenset(w for p in profile.params if p.is_number for w in p.told)
+        self.typed = {m.kind for m in scene.atoms} & _TYPED
         self.aligned = self._alignments()
 
     # Words around
@@ -75,6 +78,8 @@ class Fit:
             if token.is_break and token.text != ":":
                 break
             if not self.scene.is_free(i) or token.text == "," or token.lower in ("and", "or"):
+                break
+            if n_others and token.lower in PREPOSITIONS and token.lower not in ("of", "is", "to", "as"):
                 break
             if token.is_word and (
                 token.lower not in _FILLERS or (token.lower in param.parts and len(param.parts) == 1)
@@ -119,11 +124,14 @@ class Fit:
             return 0.6
         pointed = LEADS.get(lead, frozenset())
         if names & pointed:
-            return 0.45 if (set(param.parts) | set(param.words)) & pointed else 0.3
+            named = bool((set(param.parts) | set(param.words)) & pointed)
+            return (0.45 if named else 0.3) - (
+                0.12 if lead == "of" and param.sort == "place" and not param.is_required else 0.0
+            )
         others = (p for p in self.profile.params if p is not param)
         if any(lead in p.leads or lead in p.parts for p in others):
             return -0.35
-        return -0.1 if lead in ("by", "in", "from", "with") else 0.0
+        return -0.1 if lead in ("by", "with") else 0.0
 
     def _alignments(self) -> dict[int, str]:
         """`base and height as 6 and 10`: where a value starts -> the parameter named at its place in the row before."""

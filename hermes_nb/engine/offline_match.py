@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes_nb.engine.offline_fill import Filling, fill
@@ -13,85 +13,134 @@ from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_thesaurus import PHRASES, similarity
 from hermes_nb.engine.offline_words import WEAK
 
-ENOUGH = 0.62  # least lexical evidence for calling anything
+ENOUGH = 0.62  # least evidence in words for calling anything
+KINDRED_ENOUGH = 0.9  # the same where all of it is kindred words
 # Values that look like nothing else: finding one where the tool wants one is evidence for the tool.
-_TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "sql": 1.5}
+_TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "phone": 1.0, "sql": 1.5, "unit": 0.8, "currency": 0.8}
+_SPEAKING = frozenset({"currency", "unit", "language"})  # sorts whose values are words that tools are found by
+_HOW_TO = re.compile(r"\s*(?:how (?:do|does|can|to|would)\b|why\b|explain\b|tell me about\b|write (?:me )?an?\b)", re.I)
 
 
 @dataclass(frozen=True)
 class Match:
-    """A tool and how well the prompt fits it: `words` from names and descriptions, `score` with its arguments."""
+    """A tool and how well the prompt fits it.
+
+    Attributes:
+        words: Evidence from names and descriptions, less for words that fit several tools.
+        closest: How close the closest word of the prompt comes to the tool.
+        evidence: What speaks for calling it at all: the words, and arguments that are unmistakable.
+        score: For ranking: words and arguments together.
+        is_named: The prompt spells the tool's name as code.
+    """
 
     profile: Profile
     filling: Filling
     words: float
+    closest: float
+    evidence: float
     score: float
     is_named: bool = False
 
     @property
     def is_enough(self) -> bool:
         """Whether it is evidence enough to call the tool."""
-        return self.is_named or self.words >= ENOUGH
+        return self.is_named or self.evidence >= (ENOUGH if self.closest >= 0.5 else KINDRED_ENOUGH)
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    stem: str
+    weight: float
+    start: int
+    end: int
+    is_implied: bool = False
 
 
 def rank(scene: Scene, profiles: Sequence[Profile]) -> list[Match]:
     """The tools, best first."""
     asked = _asked(scene)
-    rarity = {word: _rarity(word, profiles) for word, _ in asked}
-    ranked = []
-    for profile in profiles:
-        words = sum(weight * rarity[word] * _closeness(word, profile) for word, weight in asked)
-        words += _coverage(profile, [w for w, _ in asked])
-        filling = fill(scene, profile)
-        if not filling.missing:
-            words += 0.25 * sum(
-                _TELLING.get(p.sort, 0.0) for p in profile.params if filling.strengths.get(p.name, 0.0) > 0.9
-            )
-        is_named = _is_named(scene.text, profile)
-        score = words + 0.6 * filling.score + (5.0 if is_named else 0.0)
-        ranked.append(Match(profile, filling, words, score, is_named))
-    ranked.sort(key=lambda m: -m.score)
+    rarity = {w.stem: _rarity(w.stem, profiles) for w in asked}
+    ranked = [_match(scene, profile, asked, rarity) for profile in profiles]
+    ranked.sort(key=lambda m: (not m.is_enough, -m.score))
     return ranked
 
 
-def _asked(scene: Scene) -> list[tuple[str, float]]:
+def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mapping[str, float]) -> Match:
+    filling = fill(scene, profile)
+    values = [
+        span
+        for name, span in filling.spans.items()
+        if (p := profile.param(name)) is not None
+        and not p.choices
+        and p.kind in ("string", "any", "array")
+        and p.sort not in _SPEAKING
+    ]
+    best: dict[str, float] = {}
+    closest = 0.0
+    for word in asked:
+        close = _closeness(word.stem, profile, in_params=not word.is_implied)
+        weight = word.weight
+        if any(a <= word.start and word.end <= b for a, b in values):
+            if close < 0.6:
+                continue  # a value says little about the tool
+            weight *= 0.5
+        closest = max(closest, close)
+        found = weight * close
+        best[word.stem] = max(found, best.get(word.stem, 0.0))
+    coverage = _coverage(profile, list(best))
+    words = sum(found * rarity[stem] for stem, found in best.items()) + coverage
+    evidence = max(words, 0.8 * (sum(best.values()) + coverage))
+    if not filling.missing:
+        telling = 0.25 * sum(
+            _TELLING.get(p.sort, 0.0) for p in profile.params if filling.strengths.get(p.name, 0.0) > 0.9
+        )
+        words += telling
+        evidence += telling
+        evidence += min(0.4, 0.2 * sum(strength >= 1.05 for strength in filling.strengths.values()))
+    if _HOW_TO.match(scene.text) and sum(strength >= 1.05 for strength in filling.strengths.values()) < 2:
+        evidence -= 0.35  # a question for knowledge, more often than not
+    is_named = _is_named(scene.text, profile)
+    score = words + 0.6 * filling.score + (5.0 if is_named else 0.0)
+    return Match(profile, filling, words, closest, evidence, score, is_named)
+
+
+def _asked(scene: Scene) -> list[_Word]:
     """Stems of the prompt and how much each tells: values tell little, weak verbs less than nouns."""
-    asked: dict[str, float] = {}
+    asked: list[_Word] = []
     lowers = [t.stem for t in scene.tokens]
     for i, token in enumerate(scene.tokens):
-        weight = 0.0
         if token.is_content:
             weight = 0.3 if token.lower in WEAK else 1.0
             if not scene.is_free(i):
                 weight *= 0.15
             elif token.text[0].isupper() and i not in scene.verbs and i > 0:
                 weight *= 0.6
-        if weight:
-            asked[token.stem] = max(weight, asked.get(token.stem, 0.0))
-        for n in (2, 3, 4):
+            asked.append(_Word(token.stem, weight, token.start, token.end))
+        for n in (1, 2, 3, 4):
             implied = PHRASES.get(tuple(lowers[i : i + n]))
-            if implied:
-                asked[implied] = max(0.9, asked.get(implied, 0.0))
+            if implied and scene.is_free(i):
+                asked.append(_Word(implied, 0.9, token.start, scene.tokens[min(i + n, len(lowers)) - 1].end, True))
     if re.search(r"\d\s*\+\s*\d", scene.text):
-        asked.setdefault("add", 0.8)
-    return list(asked.items())
+        asked.append(_Word("add", 0.8, 0, 0))
+    return asked
 
 
-def _closeness(word: str, profile: Profile) -> float:
+def _closeness(word: str, profile: Profile, *, in_params: bool = True) -> float:
     """How close a word is to the tool: its name counts most, then the description, parameters, choices."""
     best = 0.0
-    for stems, weight in (
+    fields = (
         (profile.name_stems, 1.0),
         (profile.first_stems, 0.85),
         (profile.rest_stems, 0.5),
         (profile.param_stems, 0.55),
         (profile.choice_stems, 0.6),
         (profile.told_stems, 0.4),
-    ):
+    )
+    for stems, weight in fields if in_params else fields[:3]:
         for other in stems:
             if other in WEAK and word != other:
                 continue
-            found = similarity(word, other) * weight * (0.35 if other in WEAK else 1.0)
+            found = similarity(word, other) * weight
             best = max(best, found)
     return best
 

@@ -25,11 +25,14 @@ _PATH = re.compile(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]*)*|(?<![\w/])/(?![\w/])|(?<!\w)[A-Za-z]:\\[\w\\. -]+"
     r"|\b[\w.-]+(?:/[\w.*-]+)*\.(?:csv|tsv|txt|json|jsonl|ya?ml|toml|py|ipynb|md|pdf|docx?|xlsx?|parquet|log|html?|xml"
     r"|sql|db|sqlite|png|jpe?g|gif|svg|zip|gz|tar|cfg|ini|sh|js|ts|c|h|cpp|rs|go|java|tex|wav|mp3|mp4|pptx?|bak)\b"
-    r"|\b(?:[\w.-]+/){2,}[\w.-]*|\b[\w.-]+/(?=[\w.-]*[a-z])[\w.-]+\.\w+"
+    r"|(?<![\w/])(?!and/|his/|he/|she/|yes/|km/|w/)[a-z_.][\w.-]{2,}/[\w.-]{2,}(?![\w/])"
+    r"|(?<![\w/])[\w.-]+/(?=[\s?!,;]|$)|\b(?:[\w.-]+/){2,}[\w.-]*|\b[\w.-]+/(?=[\w.-]*[a-z])[\w.-]+\.\w+"
 )
+_PHONE = re.compile(r"(?<![\w.])\+\d[\d ().-]{6,}\d(?!\w)|(?<![\w.-])\(?\d{3}\)?[-. ]\d{3,4}[-. ]\d{4}(?![\w.-])")
 _CODE = re.compile(
     r"\b(?=[\w.-]*\d)(?=[\w.-]*[^\W\d_])(?!\d[\d.,]*[^\W\d_]{1,3}\b(?![-.]\w))(?!\d[\d.,]*-[a-z]+)(?!\d[\d.]*[eE][-+]?\d+\b)\w+(?:[-.]\w+)*"
     r"|\bv?\d+\.\d+\.\d+(?:[-.]\w+)*|#\d+(?=\b)|\b[A-Z]{1,5}[-_][A-Z\d][\w-]*"
+    r"|(?<![\w.-])\d+(?:-\d+){2,}-?[\dXx]?(?![\w-])|(?<![\w.])\.[a-z]\w{0,4}(?=[\s?!,;]|$)"
 )
 _LIST = re.compile(r"[\[(][^\[\]()]*[,;][^\[\]()]*[\])]|\[[^\[\]]*\]|\[\s*\[.*?\]\s*\]")
 _NUMBER = re.compile(
@@ -45,7 +48,10 @@ _JOINTS = frozenset({",", "and", "&", "or", "plus"})
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A value in the prompt: `kind` is quoted, fence, url, email, path, code, date, time, datetime, number or list."""
+    """A value in the prompt.
+
+    `kind` is quoted, fence, url, email, phone, path, code, date, time, datetime, number or list.
+    """
 
     kind: str
     value: Any
@@ -82,6 +88,8 @@ def mentions(text: str, today: str) -> list[Mention]:
         for match in pattern.finditer(text):
             value = match.group().rstrip(".!?")
             add(kind, value, match.start(), match.start() + len(value))
+    for match in _PHONE.finditer(text):
+        add("phone", match.group(), match.start(), match.end())
     for date in offline_date.dates(text, today):
         add(date.kind, date.value, date.start, date.end)
     for match in _PATH.finditer(text):
@@ -104,8 +112,8 @@ def _add_numbers(text: str, found: list[Mention], add: Any) -> None:
     for match in _NUMBER.finditer(text):
         digits = match["digits"]
         before, after = text[: match.start("digits")], text[match.end() :]
-        if before and (before[-1].isalpha() or before[-1] == "_"):
-            continue  # the digits of a word
+        if before and (before[-1].isalpha() or before[-1] == "_" or re.search(r"[^\W\d]\^-?$", before)):
+            continue  # the digits of a word, or of a unit (m^2)
         scale = (match["scale"] or "").strip().lower()
         if scale in ("m", "b", "k") and match["scale"].startswith(" "):
             scale = ""  # `5 m` is a length

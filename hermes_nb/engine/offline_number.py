@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 from hermes_nb.engine import offline_unit as units
@@ -23,7 +24,17 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
     first = fit.scene.at(mention.start)
     last = fit.behind(mention.end)
     anchor = fit.anchor(param, first, last)
+    span = _span_of(fit, mention)
+    if span:
+        anchor = max(anchor, fit.anchor(param, fit.scene.at(span[0].start), fit.behind(span[1].end)))
+        score += 0.3 * _end_of(param, mention is span[0])
     own, theirs = param.unit, mention.unit
+    if (
+        param.sort != "code"
+        and fit.scene.text[mention.start : mention.stop].endswith("K")
+        and _unit_named(param, "kelvin")
+    ):
+        value = int(value / 1000)  # 300K is a temperature here
     if theirs and own and units.dimension(own) == units.dimension(theirs):
         converted = units.convert(value, theirs, own)
         value = value if converted is None else converted
@@ -31,9 +42,13 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
     elif theirs == "percent":
         score += 0.35 if param.is_fraction or _is_rate(param) else -0.3
     elif units.dimension(theirs) == "money":
-        score += 0.45 if _is_money(param) else -0.3
+        score += 0.45 if _is_money(param) else -0.1
+    elif any(p.sort == "unit" for p in fit.profile.params):
+        pass  # the unit is another parameter's value
+    elif theirs and not own and sum(p.is_number for p in fit.profile.params) == 1:
+        score += 0.35 if _unit_named(param, theirs) else 0.0
     elif theirs and theirs != "degree" and (own or not _unit_named(param, theirs)):
-        score += -0.35 if own else -0.1
+        score += -0.35 if own else -0.3
     elif theirs:
         score += 0.35 if _unit_named(param, theirs) else 0.0
     if theirs == "percent" and param.is_fraction:
@@ -47,7 +62,7 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
     if mention.is_approximate and not mention.unit and anchor < 0.5:
         score -= 0.5
     elif mention.is_spelled and any(len(m.value) == mention.value and m.start > mention.start for m in fit.scene.lists):
-        score -= 1.5  # `three sides of 3, 4 and 5`
+        score -= 3.0  # `three sides of 3, 4 and 5`
     elif mention.is_spelled and anchor < 0.3 and not mention.unit and not (is_count and score >= 0.9):
         others = any(m.kind == "number" and not m.is_spelled for m in fit.scene.atoms)
         score -= 0.6 if others else 0.2
@@ -62,6 +77,29 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
     return Option(value, score, mention.start, mention.end if mention.stop < 0 else mention.stop)
 
 
+def _span_of(fit: Fit, mention: Mention) -> tuple[Mention, Mention] | None:
+    """The two numbers of `between 25 and 34` or `from 1 to 5` that the number is one of."""
+    numbers = [m for m in fit.scene.atoms if m.kind == "number"]
+    for low, high in itertools.pairwise(numbers):
+        if mention in (low, high):
+            between = fit.scene.text[low.end : high.start].strip().lower()
+            lead = fit.scene.lead_of(fit.scene.at(low.start))[0]
+            if (lead, between) in (("between", "and"), ("from", "to"), ("from", "until")) or between in ("-", "–"):
+                return low, high
+    return None
+
+
+_LOW = frozenset("min minimum low lower start from first begin since after".split())
+_HIGH = frozenset("max maximum high upper end to last stop until before".split())
+
+
+def _end_of(param: Param, is_first: bool) -> int:
+    """1 when the parameter is the end of a span that the number stands at, -1 for the other end, 0 for none."""
+    parts = set(param.parts)
+    is_low, is_high = bool(parts & _LOW), bool(parts & _HIGH)
+    return 0 if is_low == is_high else 1 if is_low == is_first else -1
+
+
 def _counted(fit: Fit, first: int, last: int) -> float:
     """`top 5`, `ten best`, `three ... dice`: the number counts what the tool is about."""
     tokens = fit.scene.tokens
@@ -69,6 +107,8 @@ def _counted(fit: Fit, first: int, last: int) -> float:
         return 0.6
     for i in range(last, min(last + 5, len(tokens))):
         token = tokens[i]
+        if i == last and token.lower in ("times", "time", "x"):
+            return 0.6
         if token.is_break or token.text == "," or (fit.scene.is_free(i) and token.lower in STOPWORDS):
             break
         if token.lower in _TOPS or any(similarity(token.stem, w) >= 0.7 for w in fit.profile.lexicon):

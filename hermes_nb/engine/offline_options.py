@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -110,7 +111,7 @@ def _is_joint(between: str) -> bool:
     return 1 <= joints <= 2 and len(words) - joints <= 2 and all(w in _BETWEEN for w in words)
 
 
-_BETWEEN = frozenset({",", "and", "or", "&", "the", "in", "for", "of", "on", "to", "at", "also", "from"})
+_BETWEEN = frozenset({",", "and", "or", "&", "the", "a", "an", "in", "for", "of", "on", "to", "at", "also", "from"})
 
 
 def _widest(spans: list[Span]) -> list[Span]:
@@ -146,6 +147,8 @@ def _arrays(fit: Fit, param: Param) -> Iterator[Option]:
             first, last = scene.at(mention.start), fit.behind(mention.end)
             good = 0.85 if item.is_number else 1.1 if not numeric else 0.3
             yield Option(values, good + fit.anchor(param, first, last) + 0.05 * len(values), mention.start, mention.end)
+    if item.is_number and {"rang", "interval", "limit", "bound", "period", "span", "window"} & set(param.words):
+        yield from _ranges(fit, param, item)
     if item.is_number:
         for single in scene.atoms:
             if single.kind == "number" and (option := number(fit, param, single)):
@@ -155,9 +158,21 @@ def _arrays(fit: Fit, param: Param) -> Iterator[Option]:
         yield from _string_lists(fit, param, item)
 
 
+def _ranges(fit: Fit, param: Param, item: Param) -> Iterator[Option]:
+    """`from 2015 to 2021`, `between 0 and 1`, as two numbers."""
+    numbers = [m for m in fit.scene.atoms if m.kind == "number"]
+    for low, high in itertools.pairwise(numbers):
+        between = fit.scene.text[low.end : high.start].strip().lower()
+        if between in ("to", "and", "-", "–", "until", "through"):
+            yield Option(items(param, [low.value, high.value]), 1.1, low.start, high.end)
+
+
 def _string_lists(fit: Fit, param: Param, item: Param) -> Iterator[Option]:
     as_item = replace(item, name=param.name, words=param.words, parts=param.parts, sort=param.sort, is_required=True)
+    others = {p.name.lower() for p in fit.profile.params if p.name != param.name}
     for run in _coordinated(fit.scene):
+        while len(run) > 2 and run[-1].value.split()[0].lower() in others:
+            run = run[:-1]  # `x, y and z, seed 1`
         members = [o for i in range(len(run)) if (o := _member(fit, as_item, run, i))]
         if len(members) < len(run):
             continue

@@ -12,8 +12,8 @@ from hermes_nb.engine.offline_unit import unit_named
 from hermes_nb.engine.offline_words import split_name, stem, stems
 
 PREPOSITIONS = frozenset(
-    """from to into in at for of on about with by as between until till since before after via using through per
-    than named called titled labelled labeled saying says over under above below near around regarding concerning
+    """from to into in at for of on about with by as against vs versus between until till since before after via using through
+    per     than named called titled labelled labeled saying says over under above below near around regarding concerning
     against where within reading including is""".split()
 )
 
@@ -22,6 +22,7 @@ _SORTS = [
     line.split(": ")
     for line in """
 email: email e-mail recipient
+phone: phone telephone mobile
 url: url uri link website webpage endpoint
 sql: sql statement
 path: path file filename filepath directory folder dir csv
@@ -39,7 +40,7 @@ place: city location place country state region origin destination address town 
 class: type kind category class genre mode format level status style cuisine brand specialty topping flavor
 title: title name label subject heading nickname alias
 person: person assignee author artist user employee attendee owner actor player director guest contact customer member
-code: symbol ticker sku code id identifier version uuid isbn key number serial reference gene
+code: symbol ticker sku code id identifier version uuid isbn key number serial reference gene extension suffix plate coupon
 """.strip().splitlines()
 ]
 _SORT_OF_WORD = {form: sort for sort, words in reversed(_SORTS) for w in words.split() for form in (f"{w}s", w)}
@@ -51,12 +52,13 @@ _LEADS: dict[str, str] = {
     "to": "target destination end recipient arrival to until last new language goal email assignee quote output into"
     " final receiver unit format currency",
     "into": "target to into language destination format output unit currency",
-    "in": "city location place country region language currency unit room file path text state area store town"
+    "in": "city location place country region language currency unit room file path text state area store town color column"
+    " series data dataset"
     " warehouse directory folder environment format year month document database table district venue document",
     "at": "place location time address rate temperature volume hour url speed price start venue",
     "for": "query topic city name item product keyword subject person symbol company user location place country"
     " destination customer employee account year duration genre recipient",
-    "of": "name column text path file product symbol country city formula item document account company number"
+    "of": "name column text path file product symbol country city formula item document account company number material"
     " target subject artist team title",
     "on": "date day topic column path room environment account target platform field subject list",
     "about": "query topic subject text keyword",
@@ -66,7 +68,7 @@ _LEADS: dict[str, str] = {
     "named": "name title label", "called": "name title label", "titled": "title name", "labelled": "label name",
     "labeled": "label name", "saying": "text body message content", "says": "text body message content",
     "reading": "text body message content",
-    "between": "start end x y first second from to base quote",
+    "between": "start end x y first second from to base quote min max minimum maximum lower upper low high",
     "after": "start after since day minimum", "since": "start since after", "until": "end until",
     "till": "end until", "before": "end before", "over": "minimum threshold years period min",
     "above": "minimum threshold min", "below": "maximum threshold max", "under": "maximum threshold max",
@@ -74,7 +76,9 @@ _LEADS: dict[str, str] = {
     "near": "location place city near", "around": "location place city", "regarding": "topic subject query",
     "including": "features include fields options details items information",
     "than": "threshold minimum maximum value", "where": "column condition filter where",
-    "against": "opponent database target against", "within": "radius duration limit within", "through": "end",
+    "against": "opponent database target against second column",
+    "vs": "second column opponent",
+    "versus": "second column opponent", "within": "radius duration limit within", "through": "end",
 }  # fmt: skip
 LEADS = {lead: frozenset(stem(w) for w in words.split()) | frozenset(words.split()) for lead, words in _LEADS.items()}
 
@@ -296,7 +300,9 @@ def _sort(parts: Sequence[str], schema: Mapping[str, Any], description: str, kin
 
 def _unit(parts: Sequence[str], description: str) -> str:
     last = parts[-1]
-    unit = unit_named(last) or ("second" if last == "s" and len(parts) > 1 else "")
+    unit = unit_named(last) or (
+        {"s": "second", "m": "m", "g": "g", "l": "liter"}.get(last, "") if len(parts) > 1 else ""
+    )
     if unit:
         return unit
     for groups in _UNIT_IN_TEXT.findall(description):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from hermes_nb.engine.offline_mention import Mention, mentions
 from hermes_nb.engine.offline_profile import PREPOSITIONS
+from hermes_nb.engine.offline_thesaurus import notions
 from hermes_nb.engine.offline_words import STOPWORDS, WEAK, Token, tokens
 
 _SQL = re.compile(
@@ -26,6 +27,10 @@ _DETERMINERS = frozenset(
 _TITLES = frozenset("st mt dr mr mrs ms prof jr sr no a b c d e f g h i j k l m n o p q r s t u v w x y z".split())
 _WHEN = re.compile(
     r"\b(?:this|next|last|coming|past)\s+(?:weekend|week|month|year|quarter|spring|summer|autumn|fall|winter)\b", re.I
+)
+_ADDRESS = re.compile(
+    r"\b\d+[a-z]?\s+(?:[^\W\d_]+\s+){1,3}(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|boulevard|blvd|way|square)\b",
+    re.I,
 )
 _NAMED = frozenset({"proper", "caps", "quoted", "code", "ident", "path", "number"})
 _MAX_TAILS = 7
@@ -99,9 +104,8 @@ class Scene:
     def _opens_clause(self, index: int) -> bool:
         """Whether what follows an `and` looks like a verb with its object: `and take the ...`, not `and income?`."""
         after = self.tokens[index + 1 : index + 2]
-        return (
-            bool(after) and self.is_free(index) and (after[0].lower in _DETERMINERS or after[0].lower in ("it", "them"))
-        )
+        opens = bool(after) and after[0].lower in (_DETERMINERS | {"it", "them"}) - {"to", "be", "please"}
+        return opens and self.is_free(index) and not self.tokens[index].text[0].isupper()
 
     def lead_of(self, index: int, n_through: int = 0) -> tuple[str, int]:
         """The preposition before a token (articles skipped, and up to `n_through` nouns) and its index; "" and -1 for
@@ -139,7 +143,7 @@ class Scene:
 
     def _spans(self) -> list[Span]:
         spans = [self._of_mention(m) for m in self.atoms if m.kind != "number" or not m.is_approximate]
-        for form, pattern in (("sql", _SQL), ("expression", _EXPRESSION), ("when", _WHEN)):
+        for form, pattern in (("sql", _SQL), ("expression", _EXPRESSION), ("when", _WHEN), ("address", _ADDRESS)):
             for match in pattern.finditer(self.text):
                 value = match.group().strip().rstrip("?.!" if form == "sql" else "?.!=").strip()
                 if form != "expression" or re.search(r"\d|\^", value):
@@ -221,11 +225,16 @@ class Scene:
     def _proper(self, first: int, last: int) -> list[Span]:
         words = self.tokens[first:last]
         spans: list[Span] = []
-        self.names.append((first + 1 if first in self.verbs and last - first > 1 else first, last))
+        if first > 1 and self.tokens[first - 1].text == "The" and not self.tokens[first - 2].is_break:
+            first, words = first - 1, [self.tokens[first - 1], *words]  # `The Beatles`
+        while first in self.verbs and last - first > 2 and words[1].lower in _CONNECTORS:
+            first, words = first + 2, words[2:]  # `Concerts of Taylor Swift`
+        is_verb = first in self.verbs and bool(notions(words[0].stem))
+        self.names.append((first + 1 if is_verb and last - first > 1 else first, last))
         is_caps = len(words) == 1 and words[0].text.isupper() and len(words[0].text) > 1
         if first in self.verbs and last - first > 1:
             spans.append(self._run("proper", first + 1, last))  # `Convert Euro`: the verb is no part of the name
-        if first not in self.verbs or last - first > 1 or is_caps:
+        if not is_verb or is_caps:
             spans.append(self._run("caps" if is_caps else "proper", first, last))
         elif len(words[0].text) > 2 and words[0].lower not in WEAK:
             spans.append(self._run("chunk", first, last))
@@ -278,6 +287,8 @@ class Scene:
                 continue
             if i > first:
                 spans.extend(self._windows(first, i))
+                if i < len(self.tokens) and self.tokens[i].text.isdigit() and self.tokens[i - 1].is_word:
+                    spans.append(self._run("chunk", i - 1, i + 1))  # `room 5`
             first = i + 1
         return spans
 
@@ -318,8 +329,15 @@ class Scene:
             first = start
             while first < len(self.tokens) and self.tokens[first].lower in _DETERMINERS:
                 first += 1
+            if first < len(self.tokens) and self._opens_no_tail(first):
+                continue
             spans.extend(self._run("tail", first, end, lead) for end in self._tail_ends(first))
         return spans
+
+    def _opens_no_tail(self, index: int) -> bool:
+        """Whether a stretch from a token on is better seen as something else: a preposition's, or quoted text."""
+        covering = self._covered[index]
+        return self.tokens[index].lower in PREPOSITIONS or (covering is not None and covering.kind == "quoted")
 
     def _tail_ends(self, first: int) -> list[int]:
         ends: list[int] = []
@@ -344,7 +362,7 @@ class Scene:
 
 
 _SKIPPED_OPENINGS = frozenset(
-    "please can could would will you kindly i we want need to like let's lets me us help now also just then and so"
+    "who please can could would will you kindly i we want need to like let's lets me us help now also just then and so"
     " i'd hey hi hello".split()
 )
 

@@ -8,24 +8,26 @@ from hermes_nb.engine import offline_unit as units
 from hermes_nb.engine.offline_fit import Fit, Option
 from hermes_nb.engine.offline_profile import Param
 from hermes_nb.engine.offline_scene import Span
+from hermes_nb.engine.offline_thesaurus import notions, similarity
 from hermes_nb.engine.offline_words import WEAK
 
 # Sort of a parameter: form of a span and how much it looks the part (1 is perfect); `any` is for parameters of no sort.
 _TABLE = """
-any: quoted 0.8 proper 0.55 caps 0.55 ident 0.55 code 0.55 path 0.3 url 0.2 email 0.15 chunk 0.3 tail 0.12 fence
+any: quoted 0.8 phone 0.5 proper 0.55 caps 0.55 ident 0.55 code 0.55 path 0.3 url 0.2 email 0.15 chunk 0.3 tail 0.12 fence
     0.6 proper_pair 0.3 expression 0.2 unit 0.1 number 0.3
-place: proper 0.8 caps 0.4 quoted 0.65 chunk 0.25 tail 0.1 proper_pair 0.85 code 0.15
+place: address 0.95 proper 0.8 caps 0.4 quoted 0.65 chunk 0.25 tail 0.1 proper_pair 0.85 code 0.15
 person: proper 0.8 quoted 0.65 email 0.4 chunk 0.25 caps 0.3 ident 0.35 code 0.3 tail 0.1
 text: quoted 0.95 tail 0.5 chunk 0.25 proper 0.35 fence 0.9 ident 0.3 code 0.2 caps 0.25
 query: quoted 0.9 tail 0.45 chunk 0.4 proper 0.5 ident 0.4 caps 0.4 code 0.4
 title: quoted 0.9 tail 0.3 chunk 0.28 proper 0.6 ident 0.5 code 0.45 caps 0.4
 class: quoted 0.8 chunk 0.42 proper 0.35 caps 0.35 ident 0.5 code 0.4 tail 0.05
 column: quoted 0.85 ident 0.85 chunk 0.4 caps 0.4 proper 0.4 code 0.35 tail 0.05
-code: code 0.85 caps 0.75 quoted 0.75 number 0.5 ident 0.55 proper 0.35 chunk 0.2 email 0.2
+code: code 0.9 caps 0.75 quoted 0.75 number 0.5 ident 0.55 proper 0.2 chunk 0.1 email 0.2
 path: path 0.95 quoted 0.7 url 0.3 ident 0.4 code 0.3 chunk 0.2 caps 0.2 proper 0.2
 url: url 1 path 0.4 quoted 0.4
+phone: phone 1 quoted 0.5 code 0.4 number 0.4
 email: email 1 quoted 0.3 proper 0.35 chunk 0.1
-sql: sql 1 fence 0.95 quoted 0.85
+sql: sql 1.2 fence 0.95 quoted 0.85
 expression: expression 0.85 quoted 0.9 code 0.75 fence 0.7 tail 0.1 caps 0.4 proper 0.4 chunk 0.1
 language: proper 0.6 quoted 0.15 caps 0.3 chunk 0.15
 currency: unit 0.3 caps 0.8 quoted 0.4 proper 0.3 chunk 0.1
@@ -46,6 +48,7 @@ def _read(table: str) -> dict[str, dict[str, float]]:
 
 
 _FORMS = _read(_TABLE)
+_PLACING = frozenset("of in for about on at from to into near against vs versus per between".split())
 _LOOSE = frozenset({"chunk", "tail", "proper", "caps", "ident", "code", "unit", "proper_pair", "expression"})
 _FREE = frozenset({"text", "query", "title"})
 # What a sort is called in the table of prepositions.
@@ -68,22 +71,28 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if known:
         value, gain = known
         base += gain
+    looks_like_year = span.form == "number" and "year" in param.words and re.fullmatch(r"(?:1[4-9]|20|21)\d\d", value)
+    if looks_like_year:
+        base = 0.8
     if base <= 0:
         return None
+    if param.sort in fit.typed and span.form != param.sort and span.form not in ("datetime", "quoted"):
+        base -= 0.4  # the prompt has a value of just that kind
     if span.form == "proper_pair" and not re.search(r", [A-Z]{2}\b|\w, [A-Z]", f"{_second(value)}{param.description}"):
         return None
     anchor = fit.anchor(param, span.first, span.last)
     lead = fit.lead(param, span.lead)
-    if span.form == "number" and anchor < 0.4 and param.sort != "code":
+    if span.form == "number" and not looks_like_year and anchor < 0.4 and param.sort not in ("code", "phone"):
         return None
-    if not param.is_required and span.form in _LOOSE and anchor < 0.35 and lead < 0.25 and not known:
+    is_code = param.sort == "code" and span.form == "code"
+    if not param.is_required and span.form in _LOOSE and not is_code and anchor < 0.35 and lead < 0.25 and not known:
         return None
     score = base + anchor + lead
     if value.lower() in fit.choices and not param.choices:
         score -= 0.6  # it is a choice of another parameter
     if param.choices:
         score -= 0.8  # the description lists what it takes
-    if lead == 0 and span.lead and span.lead != "object" and span.form in ("chunk", "proper", "caps"):
+    if lead == 0 and span.lead in _PLACING and span.form in ("chunk", "proper", "caps"):
         score += 0.1
     if span.form in ("chunk", "tail", "proper", "ident", "caps"):
         score -= _own_words(fit, param, span)
@@ -93,6 +102,12 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score -= 0.25  # a name with other words around it
     if span.form == "chunk" and span.lead == "object":
         score += 0.15
+    if span.form == "chunk" and span.lead in _PLACING and fit.scene.tokens[span.last - 1].text.isdigit():
+        score += 0.15  # `in room 5`
+    if param.sort == "unit" and not param.is_required and span.form == "unit":
+        n_amounts = sum(p.is_number and p.is_required for p in fit.profile.params)
+        if n_amounts != 1 or len(param.words) > 1:
+            return None
     if param.sort == "class" and span.form == "chunk" and _is_own(fit, span.last):
         score += 0.25  # `violent` crimes: what kind of the thing the tool is about
     if span.form in ("chunk", "proper") and not known:
@@ -102,6 +117,12 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
             score -= 0.25
         score += 0.02 * min(8, span.last - span.first)
     return Option(value, score, start, end)
+
+
+_SUPERLATIVES = frozenset(
+    """best worst closest nearest cheapest fastest shortest longest highest lowest largest biggest smallest newest oldest
+    top first last next good great local nearby popular favorite favourite available""".split()
+)
 
 
 def _second(pair: str) -> str:
@@ -118,14 +139,12 @@ def _known(param: Param, value: str, span_form: str) -> tuple[str, float] | None
     if param.sort == "currency" or {"currenc", "currency", "currenci"} & about:
         if value in units.CURRENCY_CODES:
             return value, 0.2
-        if lower in units.CURRENCY_OF:
-            return units.CURRENCY_OF[lower], 0.6
+        if lower in units.CURRENCY_OF or lower in ("pound", "pounds"):
+            return units.CURRENCY_OF.get(lower, "GBP"), 0.6
     if (param.sort == "language" or {"languag"} & about) and lower in units.LANGUAGE_CODES:
         return (units.LANGUAGE_CODES[lower] if wants_code else value), 0.4
     if {"country", "countri", "nation"} & about and lower in units.COUNTRY_CODES:
         return (units.COUNTRY_CODES[lower] if wants_code else value), 0.2
-    if param.sort == "unit" and not param.is_required and span_form == "unit":
-        return None
     if param.sort == "unit" and (units.unit_named(lower) or lower in units.CURRENCY_OF):
         return value, 0.55
     return None
@@ -138,15 +157,19 @@ def _is_stretched(fit: Fit, span: Span) -> bool:
 
 def _is_own(fit: Fit, index: int) -> bool:
     tokens = fit.scene.tokens
-    return index < len(tokens) and tokens[index].is_content and tokens[index].stem in fit.own
+    if index >= len(tokens) or not tokens[index].is_content:
+        return False
+    return tokens[index].stem in fit.own or any(similarity(tokens[index].stem, w) >= 0.7 for w in fit.profile.lexicon)
 
 
 def _cuts_name(fit: Fit, span: Span) -> bool:
-    """Whether the span leaves out a part of a capitalised name."""
+    """Whether the span leaves out a part of a capitalised name, other than what the tool calls it (`Lawyer John Doe`)."""
     name = fit.scene.name_around(span.first, span.last)
     if name is None:
         return False
-    return any(not span.first <= i < span.last for i in range(*name))
+    rest = [i for i in range(*name) if not span.first <= i < span.last]
+    is_title = all(i < span.first and fit.scene.tokens[i].stem in fit.profile.lexicon for i in rest)
+    return bool(rest) and not (is_title and name[1] - name[0] > 2)
 
 
 def _own_words(fit: Fit, param: Param, span: Span) -> float:
@@ -157,14 +180,18 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
     if not words:
         return 0.0 if span.form in ("caps", "proper") else 0.5
     named = {i for a, b in fit.scene.names for i in range(a, b)}
-    own = {i for i in words if tokens[i].stem in fit.own or tokens[i].lower in WEAK or tokens[i].stem in WEAK}
+    empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in WEAK}
+    own = {i for i in words if tokens[i].stem in fit.own or (len(words) > 1 and tokens[i].stem in param.told)} | empty
     if span.form == "proper":
         later = [i for i in words if i not in named]
         if any(i in own or tokens[i].stem in fit.profile.told_stems for i in later):
             return 0.4
-        return 0.45 if own == set(words) else 0.0
+        opens = span.first in fit.scene.verbs and (span.first in own or bool(notions(tokens[span.first].stem)))
+        return 0.45 if own == set(words) else 0.6 if opens else 0.0
     verbs = any(i in fit.scene.verbs for i in inside)
-    return (0.8 if span.form != "tail" else 0.6) * len(own) / len(words) + 0.35 * verbs
+    told = sum(i not in own and tokens[i].stem in fit.told for i in words)
+    share = (len(own) + 0.5 * told) / len(words)
+    return (0.8 if span.form != "tail" else 0.6) * share + 0.35 * verbs
 
 
 # Choices and booleans

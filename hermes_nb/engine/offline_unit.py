@@ -40,7 +40,8 @@ _UNITS: dict[str, tuple[str, float, str]] = {
 }
 _SPELLINGS = {spelling: unit for unit, (_, _, spellings) in _UNITS.items() for spelling in spellings.split()}
 _CURRENCIES = {
-    "USD": "$ dollar dollars bucks us_dollars us_dollar american_dollars", "EUR": "€ euro euros",
+    "USD": "$ dollar dollars bucks us_dollars us_dollar american_dollars united_states_dollar us$",
+    "EUR": "€ euro euros",
     "GBP": "£ sterling pounds_sterling british_pounds british_pound",
     "JPY": "¥ yen japanese_yen", "CHF": "franc francs swiss_francs", "INR": "rupee rupees indian_rupees",
     "CNY": "yuan renminbi",

@@ -23,7 +23,9 @@ STOPWORDS = frozenset(
     under up out off what whats what's which who whom whose when where why how there here please kindly just also too
     very really some any each every all both no not only own same such please thanks thank want need like let lets
     let's one s t d ll re ve m now again hey hi hello ok okay yes well whether while because since until during
-    between per via using use used given let's i'd i'll i've it's that's there's us""".split()
+    between after before near nearby including against versus vs toward towards across among behind beyond despite except
+    inside outside around along through throughout upon many much someone something anything everything somewhere
+    per via using use used given let's i'd i'll i've it's that's there's us""".split()
 )
 # Verbs that people ask for anything with: they hardly tell one tool from another.
 WEAK = frozenset(
@@ -41,8 +43,16 @@ _IRREGULAR = {
     "series": "series", "species": "species", "analysis": "analyz", "analyses": "analyz", "statistics": "statist",
     "statistical": "statist", "physics": "physic", "news": "news", "news'": "news", "driven": "drive", "drove": "drive",
     "flew": "fly", "flown": "fly", "cities": "city", "lost": "lose", "left": "left", "worst": "bad", "best": "best",
-    "born": "birth", "died": "die", "leaves": "leaf", "halves": "half", "thickness": "thick",
+    "aged": "age", "ages": "age", "born": "birth", "died": "die", "leaves": "leaf", "halves": "half", "thickness": "thick",
 }  # fmt: skip
+_COMPOUNDS = {
+    whole.replace("-", ""): tuple(whole.split("-"))
+    for whole in """n-rows n-cols n-columns n-bins n-points n-samples n-items n-lines n-words n-features n-clusters
+    n-components n-neighbors n-steps n-jobs n-results file-name user-name host-name time-zone zip-code user-id
+    start-date end-date first-name last-name full-name file-path dir-name top-k top-n max-results date-time from-date
+    to-date check-in check-out phone-number email-address min-value max-value start-time end-time sub-reddit key-word
+    data-set data-frame out-file in-file out-path in-path url-path order-id item-id""".split()
+}
 _UNITS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
     "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
@@ -95,8 +105,9 @@ def tokens(text: str) -> list[Token]:
 
 
 def split_name(name: str) -> list[str]:
-    """The lower-case words of an identifier: `fromUnit_2` gives from, unit, 2."""
-    return [part.lower() for part in _CAMEL.findall(name)]
+    """The lower-case words of an identifier: `fromUnit_2` gives from, unit, 2; `nrows` gives n, rows."""
+    parts = (part.lower() for part in _CAMEL.findall(name))
+    return [word for part in parts for word in _COMPOUNDS.get(part, (part,))]
 
 
 def stems(text: str) -> list[str]:
