@@ -147,6 +147,10 @@ def _turns(context: Context) -> list[str]:
     return ["all", *(turn.id for turn in context.running)]
 
 
+def _requests(context: Context) -> list[str]:
+    return [str(request["request_id"]) for turn in context.running for request in turn.pending]
+
+
 def _functions(context: Context) -> list[str]:
     """Variables that an agent could call: functions defined in the notebook and tools."""
     return [
@@ -165,4 +169,5 @@ _SOURCES: dict[str, tuple[str, Callable[[Context], list[str]]]] = {
     "tools": ("function", _functions),
     "subcommand": ("sub-command", lambda _: _subcommand.names()),
     "turn": ("turn", _turns),
+    "request": ("request", _requests),
 }

@@ -86,10 +86,10 @@ class Kernel:
         self.client.wait_for_ready(timeout=TIMEOUT_S)
         self._cells: dict[str, Cell] = {}
 
-    def start(self, source: str, *, cell_id: str | None = None) -> Cell:
+    def start(self, source: str, *, cell_id: str | None = None, allow_stdin: bool = False) -> Cell:
         message = self.client.session.msg(
             "execute_request",
-            {"code": source, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False},
+            {"code": source, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": allow_stdin},
             metadata={"cellId": cell_id or f"cell-{len(self._cells)}"},
         )
         self.client.shell_channel.send(message)
@@ -141,6 +141,10 @@ class Kernel:
         """The reply to a complete_request at the end of the source."""
         reply: dict[str, Any] = self.client.complete(source, reply=True, timeout=TIMEOUT_S)["content"]
         return reply
+
+    def asked(self) -> str:
+        """The prompt of the question that a cell asks next."""
+        return str(self.client.get_stdin_msg(timeout=TIMEOUT_S)["content"]["prompt"])
 
     def interrupt(self) -> None:
         self.manager.interrupt_kernel()

@@ -8,6 +8,7 @@ import contextlib
 from dataclasses import dataclass
 
 from hermes_nb.errors import UsageError
+from hermes_nb.magics import _question
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._outcome import interrupted
 from hermes_nb.magics._parser import Parser, name_list, positive_number, variable_name
@@ -30,6 +31,7 @@ Options come before a question on the same line; a question in quotes may be fol
 Without -a the only agent is asked, or the default one. Without -s an agent's runs continue its session, also when a cell
 is run again: that adds a turn, unless --again replaces the turn the cell made before.
 A stopped run ends the cell as KeyboardInterrupt, a failed one as an error in one line; NAME of -o holds the partial result.
+A tool that needs an approval is asked about in the cell; where nobody can answer it is denied, unless --yes is given.
 With --background NAME holds the running turn, and its RunResult from the first cell that starts after it ended."""
 TAKES_CELL = True
 
@@ -55,6 +57,7 @@ def parser() -> Parser:
         type=name_list,
         help="describe these variables (type, shape, columns, head) before the question",
     )
+    parser.add_argument("--yes", action="store_true", help="allow every tool that needs an approval, unasked")
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
 
@@ -64,10 +67,18 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     asked = _ask(context, options, cell, blocks=not options.background)
     if options.background:
         return
+    turn = asked.turn
     result: RunResult | None = None
-    # A second interrupt does not wait for the turn's end.
+    # An interrupt ends the wait early when it comes twice, or instead of an answer.
     with contextlib.suppress(KeyboardInterrupt):
-        result = asked.turn.wait_blocking()
+        while not turn.is_done:
+            turn.wait_blocking(until_asked=True)
+            _question.answer(turn, context.shell, yes=options.yes)
+        result = turn.result
+    if result is None:
+        turn.stop("interrupt")
+        with contextlib.suppress(TimeoutError, KeyboardInterrupt):
+            result = turn.wait_blocking(SETTLE_S)
     _finish(context, asked, result)
 
 
@@ -76,14 +87,17 @@ async def run_awaiting(context: Context, options: argparse.Namespace, cell: str 
     asked = _ask(context, options, cell, blocks=False)
     if options.background:
         return
+    turn = asked.turn
     is_interrupted = False
-    result: RunResult | None = None
     try:
-        result = await asked.turn.wait()
-    except asyncio.CancelledError:
+        while not turn.is_done:
+            await turn.wait(until_asked=True)
+            _question.answer(turn, context.shell, yes=options.yes)
+        result = turn.result
+    except (asyncio.CancelledError, KeyboardInterrupt):
         is_interrupted = True
     if is_interrupted:
-        result = await _settle(asked.turn)
+        result = await _settle(turn)
     _finish(context, asked, result, is_interrupted=is_interrupted)
 
 
@@ -111,6 +125,8 @@ class _Asked:
 
 def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blocks: bool) -> _Asked:
     """Check everything that can be wrong, then submit."""
+    if options.yes and options.background:
+        raise UsageError("--yes answers for a cell that waits. A background turn is answered with %hermes approve.")
     prompt = _prompt(context, options, cell)
     bound = context.pick(options.agent)
     session_id = _session_id(bound, options.session)
