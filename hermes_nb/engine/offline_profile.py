@@ -12,8 +12,8 @@ from hermes_nb.engine.offline_unit import unit_named
 from hermes_nb.engine.offline_words import split_name, stem, stems
 
 PREPOSITIONS = frozenset(
-    """from to into in at for of on about with by as against vs versus between until till since before after via using through
-    per     than named called titled labelled labeled saying says over under above below near around regarding concerning
+    """from to into in at for of on about with by as against vs versus between until till since before after via using
+    through per than named called titled labelled labeled saying says over under above below near around regarding concerning
     against where within reading including is""".split()
 )
 
