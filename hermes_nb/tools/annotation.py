@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hermes_nb.errors import ToolDefinitionError
-from hermes_nb.tools.prepare import Unfit, keys_of
+from hermes_nb.tools.source import display_name, innermost
+from hermes_nb.tools.translation import Unfit, keys_of
 
 EMPTY = inspect.Parameter.empty
 _KINDS = inspect.Parameter
@@ -95,41 +96,6 @@ def read_signature(
         else:
             found.append(Parameter(parameter.name, parameter.kind, annotation, parameter.default, is_annotated))
     return Signature(found, space.names)
-
-
-def display_name(function: Callable[..., Any]) -> str:
-    """What the callable is called: its `__name__`, that of what a partial wraps, or of its class."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__name__", None)
-    return name if isinstance(name, str) else type(function).__name__
-
-
-def innermost(function: Callable[..., Any]) -> Any:
-    """The function whose body runs in the end: behind partials, bound methods, wrappers and `__call__`."""
-    for _ in range(100):
-        if isinstance(function, functools.partial):
-            function = function.func
-        elif inspect.ismethod(function):
-            function = function.__func__
-        elif isinstance(function, (staticmethod, classmethod)) or (
-            hasattr(function, "__wrapped__") and not inspect.isclass(function)
-        ):
-            function = function.__wrapped__
-        elif inspect.isroutine(function) or inspect.isclass(function):
-            break
-        else:
-            function = type(function).__call__
-    return function
-
-
-def is_method(function: Callable[..., Any]) -> bool:
-    """Whether it is a function of a class body whose first parameter, `self` or `cls`, is still to be bound."""
-    if not inspect.isfunction(function):
-        return False
-    outer, _, _ = function.__qualname__.rpartition(".")
-    first = next(iter(function.__code__.co_varnames[: function.__code__.co_argcount]), "")
-    return bool(outer) and not outer.endswith("<locals>") and first in ("self", "cls")
 
 
 def _bound_by_partial(function: Any) -> set[str]:

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, overload
 from hermes_nb.errors import ToolDefinitionError
 from hermes_nb.model.toolspec import ToolSpec
 from hermes_nb.tools import name as names
-from hermes_nb.tools.annotation import Signature, display_name, innermost, is_method, read_signature
+from hermes_nb.tools.annotation import Signature, read_signature
+from hermes_nb.tools.source import display_name, documentation, flyte_task, innermost, is_method, speaker
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -64,6 +65,10 @@ class Tool:
 
     def __post_init__(self) -> None:
         names.check(self.name)
+        if self.timeout_s is not None and not self.timeout_s > 0:
+            raise ToolDefinitionError(f"Tool {self.name!r}: timeout_s must be more than 0, not {self.timeout_s!r}.")
+        if self.max_result_chars < 1:
+            raise ToolDefinitionError(f"Tool {self.name!r}: max_result_chars must be 1 or more.")
         if self._compiled is None:
             from hermes_nb.tools.schema import adopt
 
@@ -71,11 +76,11 @@ class Tool:
         self._resemble()
 
     def _resemble(self) -> None:
-        source = _source(self.function)
+        source = speaker(self.function)
         functools.update_wrapper(self, source, updated=())
         self.__name__ = display_name(source)
         self.__qualname__ = getattr(source, "__qualname__", self.__name__)
-        self.__doc__ = _documentation(source)
+        self.__doc__ = documentation(source)
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], **options: Any) -> Tool:
@@ -134,7 +139,7 @@ class Tool:
 
     def __repr__(self) -> str:
         try:
-            shown = str(inspect.signature(_source(self.function)))
+            shown = str(inspect.signature(speaker(self.function)))
         except (ValueError, TypeError):
             shown = "(...)"
         return f"<Tool {self.name}{shown}>"
@@ -142,7 +147,7 @@ class Tool:
     @property
     def is_async(self) -> bool:
         """Whether calling gives an awaitable; also for a wrapper (`functools.wraps`) around a coroutine function."""
-        source = _source(self.function)
+        source = speaker(self.function)
         return inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(innermost(source))
 
     @property
@@ -233,7 +238,18 @@ def tool(
 ) -> Tool: ...
 
 
-def tool(func: Callable[..., Any] | None = None, **options: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+def tool(
+    func: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    approval: Approval = False,
+    parallel: bool = False,
+    idempotent: bool = False,
+    timeout_s: float | None = None,
+    max_result_chars: int = 20_000,
+    remote: Any = None,
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
     """A `Tool` of a function: as `@tool`, `@tool(approval=True)` or `tool(function)`.
 
     The schema comes from annotations and docstring. Where both describe a parameter, `Annotated[int, "text"]` and
@@ -241,25 +257,42 @@ def tool(func: Callable[..., Any] | None = None, **options: Any) -> Tool | Calla
     so is `**kwargs` without a type. A parameter of a type JSON can't carry takes the name of a notebook variable.
 
     Args:
-        func: Any callable: function, method, partial, object with `__call__`, class, Flyte task.
-        **options: name and description (None: from the function); approval, parallel, idempotent, timeout_s,
-            max_result_chars, remote: as in `Tool`.
+        func: Any callable: function, method, partial, object with `__call__`, class, Flyte task. Also a `Tool`: a new
+            one then, with the options that are given.
+        name: What the model calls it; None for the function's own name.
+        description: What the model reads; None for the docstring without its sections.
+        approval: True asks before each call; a predicate on the arguments (a dict) asks where it is true.
+        parallel: Whether a synchronous function may run in a thread, beside others.
+        idempotent: Whether it may run again after a crash left its result unknown.
+        timeout_s: Seconds until a call is given up; None for no limit.
+        max_result_chars: Most characters of a result that go to the model.
+        remote: What runs in its place on Flyte; None for the function itself, or for the task that was given.
 
     Raises:
         ToolDefinitionError: No schema can describe a parameter; names it, its annotation and the cure.
         ToolNameError: The name is malformed or Hermes's own.
     """
-    unknown = set(options) - _OPTIONS
-    if unknown:
-        raise TypeError(
-            f"tool() got unknown options: {', '.join(sorted(unknown))}. Known: {', '.join(sorted(_OPTIONS))}."
-        )
+    options = {
+        "name": name,
+        "description": description,
+        "approval": approval,
+        "parallel": parallel,
+        "idempotent": idempotent,
+        "timeout_s": timeout_s,
+        "max_result_chars": max_result_chars,
+        "remote": remote,
+    }
+    given = {option: value for option, value in options.items() if value is not _DEFAULTS[option]}
     if func is not None:
-        return _make(func, options, sys._getframe(1))
-    return lambda function: _make(function, options, sys._getframe(1))
+        return _make(func, given, sys._getframe(1))
+    return lambda function: _make(function, given, sys._getframe(1))
 
 
-_OPTIONS = frozenset("name description approval parallel idempotent timeout_s max_result_chars remote".split())
+_DEFAULTS: dict[str, Any] = {
+    "name": None,
+    "description": None,
+    **{f.name: f.default for f in fields(Tool) if f.kw_only and not f.name.startswith("_")},
+}
 
 
 def as_tool(function: Callable[..., Any] | Tool) -> Tool:
@@ -280,7 +313,7 @@ def as_tool(function: Callable[..., Any] | Tool) -> Tool:
 
 def _make(function: Any, options: dict[str, Any], frame: types.FrameType) -> Tool:
     if isinstance(function, Tool):
-        return replace(function, **_changed(function, options)) if options else function
+        return replace(function, **options) if options else function
     if inspect.ismethod(function) and isinstance(inner := function.__func__, Tool):  # @classmethod over @tool
         bound = replace(inner, _binds="instance").__get__(function.__self__)
         return _make(bound, options, frame)
@@ -289,7 +322,7 @@ def _make(function: Any, options: dict[str, Any], frame: types.FrameType) -> Too
         function = function.__func__
     elif is_method(function):
         binds = "instance"
-    task = _task(function)
+    task = flyte_task(function)
     if task is not None:
         options = {"remote": task, **options}
         function = task
@@ -298,60 +331,29 @@ def _make(function: Any, options: dict[str, Any], frame: types.FrameType) -> Too
     return _compile(function, options, binds, frame)
 
 
-def _changed(made: Tool, options: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in options.items() if v is not None or k not in ("name", "description")}
-
-
 def _compile(function: Any, options: dict[str, Any], binds: str, frame: types.FrameType) -> Tool:
     from hermes_nb.tools.docstring import parse
     from hermes_nb.tools.schema import compile_signature
 
     options = dict(options)
-    source = _source(function)
+    source = speaker(function)
     name = options.pop("name", None)
     name = names.check(display_name(source) if name is None else name)
     if inspect.isasyncgenfunction(innermost(source)):
         raise ToolDefinitionError(f"Tool {name!r} is an async generator. Collect what it yields and return a list.")
     signature = read_signature(source, name=name, frame=frame, skip_first=bool(binds))
-    docstring = parse(_documentation(source), [p.name for p in signature.parameters])
-    compiled = compile_signature(name, signature, docstring.parameters)
+    parsed = parse(documentation(source), [p.name for p in signature.parameters])
+    compiled = compile_signature(name, signature, parsed.parameters)
     description = options.pop("description", None)
     return Tool(
         function,
         name,
-        docstring.description if description is None else description,
+        parsed.description if description is None else description,
         compiled.model,  # type: ignore[arg-type]
         _compiled=compiled,
         _binds=binds,
         **options,
     )
-
-
-def _documentation(function: Any) -> str | None:
-    """The docstring that speaks of calling it: not that of `partial`, nor the one `dataclass` writes."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if inspect.isroutine(function):
-        return function.__doc__ or (inspect.getdoc(function) if inspect.ismethod(function) else None)
-    if not inspect.isclass(function):
-        own = vars(function).get("__doc__") if hasattr(function, "__dict__") else None
-        return own or type(function).__call__.__doc__ or type(function).__doc__
-    text = vars(function).get("__doc__") or ""
-    is_generated = text.startswith(f"{function.__name__}(") and hasattr(function, "__dataclass_fields__")
-    return "" if is_generated else text
-
-
-def _task(function: Any) -> Any:
-    """The Flyte task in (or behind) a callable, told by its attributes; None when there is none."""
-    for task in (function, getattr(function, "__wrapped_task__", None), getattr(function, "task", None)):
-        if hasattr(task, "native_interface") and callable(getattr(task, "func", None)):
-            return task
-    return None
-
-
-def _source(function: Any) -> Any:
-    """What speaks for the callable: a task's own function, whose signature and docstring the task does not show."""
-    return function.func if _task(function) is function else function
 
 
 def _find(module: str, qualname: str) -> Any:

@@ -73,6 +73,13 @@ def parse(text: str | None, names: Collection[str] = ()) -> Docstring:
     return Docstring(_tidy(reader.text), reader.parameters)
 
 
+def written_doc(cls: type) -> str:
+    """The docstring somebody wrote for a class itself; "" for an inherited one and the one `dataclass` writes."""
+    text: str = vars(cls).get("__doc__") or ""
+    is_generated = text.startswith(f"{cls.__name__}(") and hasattr(cls, "__dataclass_fields__")
+    return "" if is_generated else text
+
+
 class _Reader:
     def __init__(self, lines: list[str], names: Collection[str]) -> None:
         self.lines = lines

@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolDefinitionError
-from hermes_nb.tools import core, tidy
+from hermes_nb.tools import coreschema, fallback, layout
 from hermes_nb.tools.annotation import ABSENT, EMPTY, Parameter, Signature, text_of
-from hermes_nb.tools.prepare import Unfit, described, prepare, takes_none
+from hermes_nb.tools.generator import json_schema
+from hermes_nb.tools.translation import Unfit, described, prepare, takes_none
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
     from hermes_nb.tools.argument import Validator
-    from hermes_nb.tools.core import Tree
+    from hermes_nb.tools.coreschema import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def compile_signature(name: str, signature: Signature, texts: Mapping[str, str])
         for p in signature.parameters
     }
     model, tree, made = _build(name, signature, fields, definitions)
-    schema = tidy.arguments_schema(made)
+    schema = layout.arguments_schema(made)
     for parameter in signature.parameters:
         info = model.model_fields[fields[parameter.name]]
         _add_default(schema["properties"][_label(info, fields[parameter.name])], parameter, info)
@@ -189,10 +190,10 @@ def _create(
         model: type[BaseModel] = create_model("Arguments", __config__=config, **definitions)  # type: ignore[call-overload]
         if not model.__pydantic_complete__:
             model.model_rebuild(raise_errors=True, _types_namespace=dict(signature.scope))
-    tree = core.rewrite(model.__pydantic_core_schema__)
+    tree = coreschema.rewrite(model.__pydantic_core_schema__)
     tree.validator()
-    made = tree.json_schema()
-    json.dumps(tidy.arguments_schema(made), allow_nan=False)
+    made = json_schema(tree.schema)
+    json.dumps(layout.arguments_schema(made), allow_nan=False)
     return model, tree, made
 
 
@@ -213,10 +214,10 @@ def _add_default(schema: dict[str, Any], parameter: Parameter, info: FieldInfo) 
     if default is EMPTY or default is ABSENT or default is PydanticUndefined or default is ...:
         return
     try:
-        schema["default"] = core.to_json(default)
+        schema["default"] = fallback.to_json(default)
     except ValueError:
-        words = core.in_words(default)
-        schema["description"] = tidy.sentences(schema.get("description"), words)
+        words = fallback.in_words(default)
+        schema["description"] = layout.sentences(schema.get("description"), words)
 
 
 def _unfit(tool: str, parameter: Parameter, reason: str, cure: str) -> ToolDefinitionError:
@@ -259,7 +260,7 @@ def adopt(name: str, model: type[BaseModel]) -> Compiled:
     import inspect
 
     try:
-        schema = tidy.arguments_schema(core.json_schema(model.__pydantic_core_schema__))
+        schema = layout.arguments_schema(json_schema(model.__pydantic_core_schema__))
     except Exception as exc:
         raise ToolDefinitionError(f"Tool {name!r}: no schema describes {model.__name__}: {_reason(exc)}.") from exc
     parameters = [Parameter(field, inspect.Parameter.KEYWORD_ONLY) for field in model.model_fields]

@@ -4,6 +4,7 @@ Standard library and pydantic only (pandas and numpy where a row is about them):
 the same rows through other libraries, where hermes_nb is not installed.
 """
 
+import contextlib
 import dataclasses
 import json
 from collections.abc import Callable
@@ -88,7 +89,8 @@ class View:
 
     def is_nullable(self, node: Any) -> bool:
         return any(
-            b.get("type") == "null" or None in b.get("enum", ()) or b.get("const", 0) is None for b in self.branches(node)
+            b.get("type") == "null" or None in b.get("enum", ()) or b.get("const", 0) is None
+            for b in self.branches(node)
         )
 
     def types(self, node: Any) -> set[str]:
@@ -127,7 +129,7 @@ def prop(
             required is None or (name in view.schema.get("required", ())) is required,
             nullable is None or view.is_nullable(whole) is nullable,
             default is MISSING or ("default" in resolved and same(resolved["default"], default)),
-            description is None or description in (resolved.get("description") or node.get("description") or ""),
+            description is None or description in flat(resolved.get("description") or node.get("description")),
             all(same(node.get(key, MISSING), value) for key, value in keywords.items()),
         ]
         return all(checks)
@@ -149,10 +151,73 @@ def only(*names: str) -> Callable[[View], bool]:
 
 def says(*texts: str, without: tuple[str, ...] = ()) -> Callable[[View], bool]:
     """The description holds each text and none of the others."""
-    return lambda view: all(t in view.description for t in texts) and not any(t in view.description for t in without)
+    return lambda view: (
+        all(t in flat(view.description) for t in texts) and not any(t in flat(view.description) for t in without)
+    )
+
+
+def flat(text: str | None) -> str:
+    """The text on one line: where a library breaks lines is its own affair."""
+    return " ".join((text or "").split())
 
 
 def is_json(view: View) -> bool:
     """The schema is JSON, to the letter."""
     json.dumps(view.schema, allow_nan=False)
     return True
+
+
+def judge(row: Row, make: Callable[..., tuple[dict[str, Any], str, Callable[[dict[str, Any]], object]]]) -> str:
+    """What a library gets wrong about a row, in a few words; "" when nothing.
+
+    Args:
+        row: The row.
+        make: Takes a callable, a name and the row's namespace; gives the schema, the description and what calls the
+            tool with arguments as a model would. Whatever it raises is a refusal.
+    """
+    made: list[Any] = []
+
+    def tool(function: Callable[..., Any]) -> None:
+        made.append(make(function, row.options.get("name", "probe"), row.namespace))
+
+    wrap = row.options.get("wrap")
+    try:
+        if wrap:
+            wrap(tool)
+        else:
+            tool(row.make())
+        schema, description, call = made[0]
+        text = json.dumps(schema, allow_nan=False)
+    except Exception as exc:  # noqa: BLE001 - any refusal counts
+        return "" if row.error else f"definition: {type(exc).__name__}: {str(exc).splitlines()[0] if str(exc) else ''}"
+    if row.error:
+        return "accepted what it can't call"
+    view = View(json.loads(text), description)
+    for index, fact in enumerate(row.facts):
+        if not holds(fact, view):
+            return f"schema: fact {index + 1} of {len(row.facts)}"
+    for arguments, expected in row.calls:
+        got = _seen(call, arguments)
+        if got is MISSING and expected is not MISSING:
+            return f"call: {arguments} did not reach the body"
+        if not (same(got, expected) or (callable(expected) and holds(expected, got))):
+            return f"call: the body got {got!r}"
+    for arguments in row.refused:
+        if _seen(call, arguments) is not MISSING:
+            return f"call: {arguments} reached the body"
+    return ""
+
+
+def holds(fact: Callable[[Any], Any], thing: Any) -> bool:
+    """Whether a predicate is true; one that can't be evaluated is not."""
+    try:
+        return bool(fact(thing))
+    except (LookupError, TypeError, AttributeError, ValueError):
+        return False
+
+
+def _seen(call: Callable[[dict[str, Any]], object], arguments: dict[str, Any]) -> Any:
+    SEEN.clear()
+    with contextlib.suppress(Exception):  # what counts is whether the body ran
+        call(arguments)
+    return SEEN[-1] if SEEN else MISSING

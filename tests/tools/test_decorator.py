@@ -146,6 +146,28 @@ def test_an_unknown_option_is_refused():
         tool(retries=3)
 
 
+def test_the_signature_of_tool_is_told():
+    assert list(inspect.signature(tool).parameters) == [
+        *(
+            "func",
+            "name",
+            "description",
+            "approval",
+            "parallel",
+            "idempotent",
+            "timeout_s",
+            "max_result_chars",
+            "remote",
+        )
+    ]
+
+
+@pytest.mark.parametrize("options", [{"timeout_s": 0}, {"timeout_s": -1.0}, {"max_result_chars": 0}])
+def test_an_option_that_can_not_be_meant_is_refused(options):
+    with pytest.raises(ToolDefinitionError, match=f"Tool 'top_customers': {next(iter(options))} must be"):
+        tool(top_customers, **options)
+
+
 @pytest.mark.parametrize("thing", [3, "name", None, [top_customers]])
 def test_what_is_not_callable_is_refused(thing):
     with pytest.raises(ToolDefinitionError, match="callable"):
@@ -194,7 +216,8 @@ def test_attributes_of_the_function_are_reachable_and_do_not_replace_the_tools()
 
 def test_help_reads_as_for_the_function():
     text = pydoc.plain(pydoc.render_doc(top_customers))
-    assert "top_customers(n: int = 3" in text
+    assert "top_customers(" in text
+    assert "n: int = 3" in text
     assert "Customers with the highest revenue." in text
     assert "class Tool" not in text
 

@@ -206,7 +206,7 @@ REFUSED = {
     "Self": (typing.Self, "it means something in a class only"),
     "Literal of bytes": (typing.Literal[b"x"], "JSON has no form for the value b'x'"),
     "Generic": (typing.Generic, "Generic"),
-    "bad bound": (typing.Annotated[int, pydantic.Field(le=1.5)], "integer"),
+    "bad bound": (typing.Annotated[int, pydantic.Field(le=1.5)], ""),
     "bad pattern": (typing.Annotated[str, pydantic.Field(pattern="(")], ""),
     "extra that is no JSON": (typing.Annotated[int, pydantic.Field(json_schema_extra={"x": float("nan")})], ""),
     "nested": (list[typing.Never], "there is no value of it"),

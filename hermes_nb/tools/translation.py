@@ -10,7 +10,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from hermes_nb.tools.core import Named
+from hermes_nb.tools.coreschema import Named
 
 _LISTS = (
     collections.abc.Iterable,
