@@ -1,50 +1,56 @@
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import ChatRequest, Endpoint
+from hermes_nb.engine.endpoint import ChatRequest
+from hermes_nb.testing import ScriptedModel
 from tests.engine.rig import Worker
 
 
+@dataclass(frozen=True)
+class Parts:
+    """A step of the scripted model, given part by part."""
+
+    given: Iterable[Any]
+
+    def parts(self, request: ChatRequest) -> Iterator[Any]:
+        yield from self.given
+
+
 class Script:
-    """An endpoint whose answers a test sets: `script.answer = lambda request: [parts]`."""
+    """The scripted model, its answers set by each test: `script.answer = lambda request: [parts]`."""
 
     def __init__(self) -> None:
-        self.requests: list[ChatRequest] = []
-        self._arrived = threading.Condition()
-        self.answer: Callable[[ChatRequest], Any] = lambda request: ["Hello."]
-        self.endpoint = Endpoint(self._respond, model="scripted")
-        self.url = self.endpoint.start()
+        self.answer: Callable[[ChatRequest], Iterable[Any]] = lambda request: ["Hello."]
+        self.model = ScriptedModel(lambda request: Parts(self.answer(request)))
+        self.url = self.model.start()
+
+    @property
+    def requests(self) -> list[ChatRequest]:
+        """Those since the answers were set."""
+        return self.model.requests
 
     def wait_requests(self, n: int, timeout_s: float = 10) -> ChatRequest:
         """The `n`th request since the answers were set, once it is there."""
-        with self._arrived:
-            assert self._arrived.wait_for(lambda: len(self.requests) >= n, timeout_s), f"{len(self.requests)} requests"
-            return self.requests[n - 1]
-
-    def _respond(self, request: ChatRequest) -> Any:
-        with self._arrived:
-            self.requests.append(request)
-            self._arrived.notify_all()
-        yield from self.answer(request)
+        return self.model.wait_for_requests(n, timeout_s)[n - 1]
 
     def in_turn(self, *answers: Any) -> None:
         """The next requests get these, one after another; the last one for good."""
         left = list(answers)
         self.answer = lambda request: left.pop(0) if len(left) > 1 else left[0]
-        self.requests.clear()
+        self.model.requests.clear()
 
 
 @pytest.fixture(scope="session")
 def _endpoint() -> Iterator[Script]:
     script = Script()
     yield script
-    script.endpoint.close()
+    script.model.close()
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_no_probe_reaches_an_endpoint_on_loopback(shared: Worker, script: Script
     shared.bind(script.url, agent_id="probe")
     script.in_turn(["Hi.", Usage({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2})])
     shared.run("x", agent_id="probe")
-    assert script.endpoint.probes == []
+    assert script.model.probes == []
 
 
 def test_events_are_numbered_paired_and_timed(shared: Worker, script: Script) -> None:
