@@ -102,25 +102,25 @@ def _in_subcommand(
             return None
     if option is not None:
         return _value(context, parser.options[option].dest, fragment)
-    if parser.takes_text and _has_text(parser, words):
+    n_plain = _n_plain(parser, words)
+    if parser.takes_text and n_plain:
         return None
     if fragment.startswith("-"):
         return _starting(fragment, "option", parser.options)
-    if parser.takes_text:
-        return None if fragment else _starting("", "option", parser.options)
-    if parser.positional is None:
-        return _starting(fragment, "option", parser.options)
-    return _value(context, parser.positional, fragment)
+    if n_plain < len(parser.positionals):
+        action = parser.positionals[n_plain]
+        if action.choices is not None:
+            return _starting(fragment, "action", map(str, action.choices))
+        return _value(context, action.dest, fragment)
+    return None if fragment else _starting("", "option", parser.options)
 
 
-def _has_text(parser: Parser, words: list[str]) -> bool:
-    """Whether a word stands there that is neither an option nor a value of one."""
-    before = ""
-    for word in words:
-        if not word.startswith("-") and not parser.takes_value(before):
-            return True
-        before = word
-    return False
+def _n_plain(parser: Parser, words: list[str]) -> int:
+    """How many words are neither options nor values of one."""
+    return sum(
+        not word.startswith("-") and not parser.takes_value(before)
+        for before, word in zip(["", *words], words, strict=False)
+    )
 
 
 def _value(context: Context, what: str, fragment: str) -> tuple[str, str, list[str]] | None:
@@ -152,7 +152,7 @@ def _requests(context: Context) -> list[str]:
 
 
 def _functions(context: Context) -> list[str]:
-    """Variables that an agent could call: functions defined in the notebook and tools."""
+    """Variables that an agent could call: functions and tools."""
     return [
         name
         for name, value in context.variables().items()

@@ -56,6 +56,7 @@ class Context:
         self._open_hermes = open_hermes or self._open_local
         self._hermes: Hermes | None = None
         self._snapshots: dict[str, dict[str, Any]] = {}
+        self._attached: dict[BoundAgent, dict[str, str]] = {}
         self._background: list[tuple[Turn, str | None]] = []
 
     # -- Hermes --------------------------------------------------------------------------------------------------
@@ -83,6 +84,7 @@ class Context:
         """End the Hermes and what it started. Idempotent."""
         hermes, self._hermes = self._hermes, None
         self._snapshots.clear()
+        self._attached.clear()
         self._background.clear()
         self.default_agent = None
         if hermes is not None:
@@ -113,6 +115,18 @@ class Context:
         if name not in self.user_ns:
             raise UsageError(f"There is no variable named {name!r}.{near(name, list(self.variables()))}")
         return self.user_ns[name]
+
+    def function(self, name: str) -> Callable[..., Any]:
+        """A function of the notebook, or a tool.
+
+        Raises:
+            UsageError: There is no such variable, or it can't be called.
+        """
+        value = self.value(name)
+        if not callable(value):
+            raise UsageError(f"{name!r} is a {type(value).__name__}, not a function that an agent could call.")
+        function: Callable[..., Any] = value
+        return function
 
     # -- agents --------------------------------------------------------------------------------------------------
     @property
@@ -186,6 +200,37 @@ class Context:
             raise UsageError(f"Several agents are there: {', '.join(sorted(declared))}. Say which with -a NAME.")
         agent = next(iter(declared.values())) if declared else Agent(DEFAULT_AGENT)
         return self.bind(agent).bound
+
+    def attach(self, bound: BoundAgent, names: list[str]) -> None:
+        """Give an agent functions of the notebook, for the turns to come.
+
+        Raises:
+            UsageError: A name is no variable, or none of a function, or the agent has that one already.
+            ToolError: A function that can't be a tool of this agent.
+        """
+        functions = {name: self.function(name) for name in names}
+        for name, function in functions.items():
+            if any(function is tool or function is tool.function for tool in bound.tools):
+                raise UsageError(f"Agent {bound.name} has {name} already.")
+        for function in functions.values():
+            binding_id = bound.instance.attach(bound, [function])
+            self._attached.setdefault(bound, {})[bound.tools[-1].name] = binding_id
+
+    def detach(self, bound: BoundAgent, names: list[str]) -> None:
+        """Take back what `attach` gave.
+
+        Raises:
+            UsageError: A tool was not attached so.
+        """
+        attached = self._attached.get(bound, {})
+        for name in names:
+            if name not in attached:
+                raise UsageError(
+                    f"Tool {name!r} was not attached to {bound.name} by %hermes tools."
+                    f" Attached: {', '.join(attached) or 'none'}. Others belong to the agent's declaration."
+                )
+        for name in names:
+            bound.instance.detach(bound, attached.pop(name))
 
     # -- turns ---------------------------------------------------------------------------------------------------
     def follow(self, turn: Turn, variable: str | None) -> None:

@@ -76,15 +76,15 @@ class Parser(argparse.ArgumentParser):
         self.takes_text = takes_text
         self.color = False  # Python 3.14 colours help; ours is also read outside a terminal
         self.options: dict[str, argparse.Action] = {}
-        self.positional: str | None = None
+        self.positionals: list[argparse.Action] = []
         self.add_argument(*_HELP, action="store_true", help="show this help")
 
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         """As argparse's, remembering the options for completion and hints."""
         action = super().add_argument(*names, **settings)
         self.options.update(dict.fromkeys(action.option_strings, action))
-        if not action.option_strings and self.positional is None:
-            self.positional = action.dest
+        if not action.option_strings:
+            self.positionals.append(action)
         return action
 
     def takes_value(self, option: str) -> bool:

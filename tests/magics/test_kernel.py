@@ -142,6 +142,25 @@ def test_an_agent_is_made_of_options_and_a_body(kernel: Kernel, model: Asked) ->
     assert "Be brief.\nBe kind." in str(model.scripted.requests[-1].messages[0]["content"])
 
 
+def test_tools_are_attached_and_detached_between_turns(kernel: Kernel, model: Asked) -> None:
+    def offered() -> list[str]:
+        names = [tool["name"] for tool in model.scripted.requests[-1].tools]
+        return [name for name in names if name in ("add", "sleepy")]
+
+    kernel.ok("bare = Agent('bare', model=model)\n%hermes agent bare")
+    kernel.ok("%hermes run -a bare one")
+    assert offered() == []
+    assert "sleepy" in kernel.ok("%hermes tools attach add,sleepy -a bare").text
+    kernel.ok("%hermes run -a bare two")
+    assert offered() == ["add", "sleepy"]
+    assert "Agent bare has add already." in kernel.run("%hermes tools attach add -a bare").err
+    kernel.ok("%hermes tools detach add -a bare")
+    kernel.ok("%hermes run -a bare three")
+    assert offered() == ["sleepy"]
+    assert "Attached: sleepy." in kernel.run("%hermes tools detach add -a bare").err
+    assert "process" in kernel.ok("%hermes doctor").text
+
+
 def test_completion_reaches_a_front_end(kernel: Kernel) -> None:
     for source, start, expected in (
         ("%hermes ru", 8, ["run"]),

@@ -43,7 +43,7 @@ def test_no_sub_command_means_help(run: Run, source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("%hermes rnu hi", "No sub-command named 'rnu'. Known: agent, help, last, "),
+        ("%hermes rnu hi", "No sub-command named 'rnu'. Known: agent, approve, doctor, help, last, run, "),
         ("%hermes rnu hi", "Did you mean 'run'?"),
         ("%hermes Which one?", "To ask a question, write %hermes run Which ..."),
         ("%hermes help nope", "No sub-command named 'nope'."),
@@ -67,6 +67,8 @@ def test_no_sub_command_means_help(run: Run, source: str) -> None:
         ("%hermes agent a --base-url http://localhost:1/v1", "--base-url needs --model"),
         ("%%hermes agent a --instructions x\ny", "Keep one of them."),
         ("%hermes tools -a nobody", "No agent named 'nobody'."),
+        ("%hermes tools attach", "Write %hermes tools attach NAME,... or"),
+        ("%hermes tools remove x", "%hermes tools: Argument action: invalid choice: 'remove'"),
     ],
 )
 def test_a_mistake_is_a_usage_error_without_traceback(
@@ -109,3 +111,15 @@ def test_stop_without_turns_says_so(run: Run) -> None:
 def test_agents_that_are_there_are_listed_when_none_is_bound(run: Run) -> None:
     run("from hermes_nb import Agent\nanalyst = Agent('analyst')")
     assert "No agent is bound. Agents in this notebook: analyst." in run("%hermes agent")
+
+
+def test_doctor_shows_versions_and_key_names_and_starts_nothing(
+    shell: InteractiveShell, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-0123456789abcdef")
+    said = run("%hermes doctor")
+    assert "hermes-agent" in said
+    assert "OPENROUTER_API_KEY; the first one is used" in said
+    assert "sk-or" not in said
+    assert "not started" in said
+    assert context(shell).opened_hermes is None

@@ -98,7 +98,7 @@ def _fields(context: Context, given: dict[str, Any], found: Agent | None) -> dic
     """Fields of an Agent from the options."""
     fields: dict[str, Any] = {name: given[name] for name in ("instructions", "toolsets", "max_turns") if name in given}
     if "tools" in given:
-        fields["tools"] = [_function(context, name) for name in given["tools"]]
+        fields["tools"] = [context.function(name) for name in given["tools"]]
     old = found.model if found is not None and isinstance(found.model, Model) else None
     if given.get("provider") == OFFLINE or (given.get("model") == OFFLINE and "provider" not in given):
         fields.update(model=Model.offline(), provider=None)
@@ -115,13 +115,6 @@ def _fields(context: Context, given: dict[str, Any], found: Agent | None) -> dic
         provider = given.get("provider") or (old.provider if old else found.provider if found is not None else None)
         fields.update(model=model_id, provider=provider)
     return fields
-
-
-def _function(context: Context, name: str) -> Any:
-    value = context.value(name)
-    if not callable(value):
-        raise UsageError(f"{name!r} is a {type(value).__name__}, not a function that an agent could call.")
-    return value
 
 
 def _unknown(context: Context, name: str) -> AgentNotFoundError:
