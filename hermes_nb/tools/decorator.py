@@ -253,8 +253,9 @@ def tool(
     """A `Tool` of a function: as `@tool`, `@tool(approval=True)` or `tool(function)`.
 
     The schema comes from annotations and docstring. Where both describe a parameter, `Annotated[int, "text"]` and
-    pydantic's `Field(description=...)` win over the docstring. What `functools.partial` bound is hidden from the model;
-    so is `**kwargs` without a type. A parameter of a type JSON can't carry takes the name of a notebook variable.
+    pydantic's `Field(description=...)` win over the docstring. What `functools.partial` bound is hidden from the model,
+    and so is `**kwargs` without a type; `**kwargs: T` is one object, `*args` is refused. Bytes come in base64. A
+    parameter of a type JSON can't carry (a DataFrame, an array, a class of the notebook) takes the name of a variable.
 
     Args:
         func: Any callable: function, method, partial, object with `__call__`, class, Flyte task. Also a `Tool`: a new

@@ -94,9 +94,9 @@ def compile_signature(name: str, signature: Signature, texts: Mapping[str, str])
     }
     model, tree, made = _build(name, signature, fields, definitions)
     schema = layout.arguments_schema(made)
-    for parameter in signature.parameters:
-        info = model.model_fields[fields[parameter.name]]
-        _add_default(schema["properties"][_label(info, fields[parameter.name])], parameter, info)
+    # Fields come in order; what the model sees of one is named by its alias, which may be one of several.
+    for parameter, described_property in zip(signature.parameters, schema["properties"].values(), strict=True):
+        _add_default(described_property, parameter, model.model_fields[fields[parameter.name]])
     variables = {n: tree.variables[f] for n, f in fields.items() if f in tree.variables}
     return Compiled(signature.parameters, schema, fields, variables, tree.validator(), model, tree)
 
@@ -175,8 +175,6 @@ def _build(
 def _create(
     signature: Signature, definitions: Mapping[str, tuple[Any, Any]]
 ) -> tuple[type[BaseModel], Tree, dict[str, Any]]:
-    import warnings
-
     from pydantic import ConfigDict, create_model
 
     config = ConfigDict(
@@ -185,21 +183,14 @@ def _create(
         protected_namespaces=(),
         regex_engine="python-re",  # patterns written for Python's re, with look-around too
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model: type[BaseModel] = create_model("Arguments", __config__=config, **definitions)  # type: ignore[call-overload]
-        if not model.__pydantic_complete__:
-            model.model_rebuild(raise_errors=True, _types_namespace=dict(signature.scope))
+    model: type[BaseModel] = create_model("Arguments", __config__=config, **definitions)  # type: ignore[call-overload]
+    if not model.__pydantic_complete__:
+        model.model_rebuild(raise_errors=True, _types_namespace=dict(signature.scope))
     tree = coreschema.rewrite(model.__pydantic_core_schema__)
     tree.validator()
     made = json_schema(tree.schema)
     json.dumps(layout.arguments_schema(made), allow_nan=False)
     return model, tree, made
-
-
-def _label(info: FieldInfo, field: str) -> str:
-    label = info.validation_alias or info.alias
-    return label if isinstance(label, str) else field
 
 
 def _add_default(schema: dict[str, Any], parameter: Parameter, info: FieldInfo) -> None:

@@ -196,6 +196,14 @@ def test_an_alias_of_the_user_is_what_the_model_sees():
     assert list(made.parameters["properties"]) == ["count"]
     assert made.build({"count": 3}) == ((), {"n": 3})
 
+    def several(
+        n: typing.Annotated[int, pydantic.Field(validation_alias=pydantic.AliasChoices("count", "many"))] = 2,
+    ): ...
+
+    made = tool(several)
+    assert made.parameters["properties"] == {"count": {"type": "integer", "default": 2}}
+    assert made.build({"many": 3}) == made.build({"count": 3}) == ((), {"n": 3})
+
 
 # --- errors at definition ---
 
