@@ -17,7 +17,6 @@ block; and it takes `%hermes run Which one?` for a wish to see help on `one`. Th
 from __future__ import annotations
 
 import ast
-import asyncio
 import inspect
 import re
 import sys
@@ -156,6 +155,8 @@ def _runs_user_code(frame: FrameType) -> bool:
 
 
 def _has_running_loop() -> bool:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
