@@ -23,7 +23,9 @@ from hermes_nb.model.mask import Masker
 # What Hermes must not do by itself in a worker. The agent's own config is merged over this ...
 _DEFAULTS: dict[str, Any] = {
     "model": {"context_length": 200_000, "ollama_num_ctx": 0},
-    "agent": {"environment_probe": False, "api_max_retries": 3},
+    # coding_context puts the working directory's git status and last commits into the prompt: they would be sent
+    # unasked, and a commit between two attempts would make every recorded step another request.
+    "agent": {"environment_probe": False, "coding_context": "off", "api_max_retries": 3},
     "tools": {"tool_search": {"enabled": "off"}},
     "memory": {"nudge_interval": 0},  # these two start model calls of their own after a turn
     "skills": {"creation_nudge_interval": 0},

@@ -10,6 +10,7 @@ import contextvars
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -118,6 +119,18 @@ class Tee:
 
 _LOCK = threading.Lock()
 _n_open = 0
+# Before Python 3.13.3 `print` holds no reference to `sys.stdout` while it writes (python/cpython#130163): a stand-in that is
+# taken away and freed by another thread meanwhile crashes the process. So those of late are kept.
+_KEPT: deque[Tee] = deque(maxlen=256)
+
+
+def _tee(name: str, stream: Any) -> Tee:
+    """The stand-in for a stream; the same one again where there was one."""
+    for kept in _KEPT:
+        if kept._tee_name == name and kept._tee_stream is stream:
+            return kept
+    _KEPT.append(Tee(name, stream))
+    return _KEPT[-1]
 
 
 def plain(stream: Any) -> Any:
@@ -148,7 +161,7 @@ class Hearing:
             for name in _NAMES:
                 stream = getattr(sys, name)
                 if stream is not None and not isinstance(stream, Tee):
-                    setattr(sys, name, Tee(name, stream))
+                    setattr(sys, name, _tee(name, stream))
         CURRENT.set(self.capture)
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from hermes_nb.errors import LoopBlockedError, UsageError
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.model.content import ContentPart, prompt_text
 from hermes_nb.sessions.model_choice import ModelChoice
+from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.sessions.serving import namespace
 from hermes_nb.sessions.session import Session, new_id
@@ -18,6 +19,7 @@ from hermes_nb.sessions.turn import Turn
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
     from hermes_nb.sessions.instance import Instance
+    from hermes_nb.sessions.resume import Resumable
     from hermes_nb.tools.builtin import ResultStore
     from hermes_nb.tools.decorator import Tool
 
@@ -311,6 +313,98 @@ class BoundAgent:
         if turn.stop_reason == "interrupt":
             raise KeyboardInterrupt
         return result
+
+    def submit_resume(
+        self,
+        turn_id: str | None = None,
+        *,
+        live: bool = False,
+        blocks: bool = False,
+        background: bool = False,
+        timeout_s: float | None = None,
+        quiet: bool = False,
+    ) -> Turn:
+        """Go on with a turn that was cut off and return its handle; any thread (see `resume`)."""
+        found, session = self.hermes.io.call(self._find(turn_id, live))
+        return self._resumed(found, session, blocks, background, timeout_s, quiet)
+
+    async def _find(self, turn_id: str | None, live: bool) -> tuple[Resumable, Session]:
+        from hermes_nb.sessions.resume import find
+
+        found = await find(self.hermes, turn_id, agent=self.name)
+        if found.agent != self.name:
+            raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {self.name!r}.")
+        found.check(profile(self, self.offered), is_live=live)
+        return found, await self.hermes.reload_session(found.session_id)
+
+    def _resumed(
+        self, found: Resumable, session: Session, blocks: bool, background: bool, timeout_s: float | None, quiet: bool
+    ) -> Turn:
+        hermes = self.hermes
+        caller = hermes.host.caller(blocks=blocks, background=background)
+        if caller.blocks_loop:
+            self._refuse_async_tools()
+        self.session_id = session.id
+        turn = Turn(
+            self,
+            session,
+            turn_id=found.turn_id,
+            prompt=found.prompt,
+            caller=caller,
+            sink=hermes.host.open_sink(caller, quiet=quiet),
+            shown_in=None if quiet else hermes.host.cell_id(),
+            timeout_s=timeout_s,
+            resumes=found,
+        )
+        hermes.turns.append(turn)
+        hermes.io.soon(turn.begin)
+        return turn
+
+    async def resume(
+        self,
+        turn_id: str | None = None,
+        *,
+        live: bool = False,
+        timeout: float | None = None,
+        show: bool | None = None,
+    ) -> Turn:
+        """Go on with a turn whose worker or kernel was killed; committed steps are neither asked nor run again.
+
+        Args:
+            turn_id: The turn, or its session; None takes the newest unfinished turn of this agent.
+            live: Go on although model, tools or instructions changed; steps that no longer fit are asked anew.
+            timeout: Seconds after which it is stopped; None for no limit.
+            show: Stream the answer (see `run`).
+
+        Returns: the handle; a tool that may have run before is asked about (`Turn.pending`) unless it is idempotent.
+
+        Raises:
+            SessionNotFoundError: No such turn or session, or nothing is unfinished.
+            UsageError: It completed, it is another agent's, or the agent changed (the message says what).
+        """
+        found, session = await self.hermes.io.awaited(self._find(turn_id, live))
+        return self._resumed(found, session, False, True, timeout, self._quiet(show))
+
+    async def fork(self, session_id: str | None = None, *, at: str | None = None, title: str = "") -> str:
+        """Start a conversation from the beginning of another, at no cost; the runs to come continue it.
+
+        Args:
+            session_id: The session to fork; None means the agent's own.
+            at: The last turn or step that both share; None means all so far.
+            title: Its title.
+
+        Returns: the new session's id.
+
+        Raises:
+            SessionNotFoundError: No such session, turn or step.
+            UsageError: There is no session yet.
+        """
+        source = session_id or self.session_id
+        if source is None:
+            raise UsageError(f"Agent {self.name!r} has no session to fork yet. Run it first, or name a session.")
+        made = await self.hermes.io.awaited(self.hermes.fork(source, agent=self.name, at=at, title=title))
+        self.session_id = made.id
+        return made.id
 
     async def chat(self, prompt: str | list[ContentPart], **options: Any) -> str:
         """The final text of a turn (seed 002, `chat`).

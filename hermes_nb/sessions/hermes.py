@@ -18,7 +18,7 @@ from hermes_nb.model.event import EventNumberer
 from hermes_nb.runtimes._base import Runtime
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.io_loop import IoLoop
-from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.sessions.session import Fork, Session, new_id
 from hermes_nb.sessions.state_dir import StateDir, claim_instance, open_state_dir
 from hermes_nb.sessions.worker import Worker
 
@@ -226,6 +226,31 @@ class Hermes:
         self._sessions[session.id] = session
         return session
 
+    async def fork(
+        self, session_id: str, *, agent: str | None = None, at: str | None = None, title: str = ""
+    ) -> Session:
+        """A new conversation whose history is the beginning of another; on the IO loop. Nothing is asked for it.
+
+        Args:
+            session_id: The session to fork, as `open_session` takes it.
+            agent: Who goes on with it; None means the same agent.
+            at: The last turn, or step (`turn_id/span_id`, or a span's id), that both share; None means all so far.
+            title: Its title; "" takes "fork of ..." and the other's.
+
+        Raises:
+            SessionNotFoundError: No such session, turn or step, or nothing to fork yet.
+        """
+        parent = await self.open_session(session_id)
+        last = at or parent.last_turn_id() or ""
+        made = Session(
+            agent or parent.agent, title=title or f"fork of {parent.title or parent.id}",
+            parent=Fork.cut(parent.id, parent.events, last),
+        )  # fmt: skip
+        made.first_day = parent.first_day
+        await made.keep(await self.opened_store(), title=made.title)
+        self._sessions[made.id] = made
+        return made
+
     async def open_session(self, session_id: str) -> Session:
         """A conversation by id, a unique start of one, or its title; on the IO loop.
 
@@ -233,13 +258,25 @@ class Hermes:
             SessionNotFoundError: None fits, or several do.
         """
         if session_id not in self._sessions:
-            full_id = await self._full_id(session_id)
+            full_id = await self.full_id(session_id)
             if full_id not in self._sessions:
                 self._sessions[full_id] = await Session.load(await self.opened_store(), full_id)
             return self._sessions[full_id]
         return self._sessions[session_id]
 
-    async def _full_id(self, wanted: str) -> str:
+    async def reload_session(self, session_id: str) -> Session:
+        """A conversation as the store has it now, when none of its turns is running; on the IO loop."""
+        known = self._sessions.get(session_id)
+        if known is None or not known.lock.locked():
+            self._sessions[session_id] = await Session.load(await self.opened_store(), session_id)
+        return self._sessions[session_id]
+
+    async def full_id(self, wanted: str) -> str:
+        """A session's whole id from an id, a unique start of one, or a title; on the IO loop.
+
+        Raises:
+            SessionNotFoundError: None fits, or several do.
+        """
         rows = await (await self.opened_store()).sessions(limit=1000)
         for fits in (
             [r for r in rows if r.session_id == wanted],

@@ -31,10 +31,13 @@ def namespace() -> dict[str, Any]:
 class ToolServing:
     """The tool side of one turn; lives on the IO loop."""
 
-    def __init__(self, turn: Turn, tools: Sequence[Tool], caller: Caller) -> None:
+    def __init__(
+        self, turn: Turn, tools: Sequence[Tool], caller: Caller, *, unfinished: Sequence[tuple[str, str]] = ()
+    ) -> None:
         self._turn, self._caller = turn, caller
         self._tools = {t.name: t for t in tools}
         self._waiting: dict[str, dict[str, Any]] = {}  # request_id -> the call that waits for approval, and its question
+        self._unfinished = {(name, _canonical(arguments)) for name, arguments in unfinished}
         self._answered: dict[str, str] = {}
         self._n_output_chars: dict[str, int] = {}
         self.values: dict[str, Any] = {}
@@ -48,8 +51,13 @@ class ToolServing:
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             self._reply(message, failed(LookupError(f"No tool named {message['name']!r} is attached. Known: {known}.")))
+        elif self._may_have_run(tool, message["arguments"]):
+            self._ask(
+                tool, message, reason="started_before",
+                question=f"{tool.name} had started when the turn was cut off, and may have run. Run it again?",
+            )  # fmt: skip
         elif self._needs_approval(tool, message["arguments"]):
-            self._ask(tool, message)
+            self._ask(tool, message, question=f"May the agent call {tool.name}?")
         else:
             self._run(tool, message)
 
@@ -107,11 +115,26 @@ class ToolServing:
                 return True
         return bool(tool.approval)
 
-    def _ask(self, tool: Tool, message: dict[str, Any]) -> None:
+    def _may_have_run(self, tool: Tool, arguments: str) -> bool:
+        """Whether an earlier attempt started this call and has no result of it; asked about once."""
+        what = (tool.name, _canonical(arguments))
+        if tool.idempotent or what not in self._unfinished:
+            return False
+        self._unfinished.discard(what)
+        return True
+
+    @property
+    def waiting_status(self) -> str:
+        """`needs_confirmation` when a call that may have run is asked about, else `awaiting_approval`."""
+        reasons = {w["data"].get("reason") for w in list(self._waiting.values())}
+        return "needs_confirmation" if "started_before" in reasons else "awaiting_approval"
+
+    def _ask(self, tool: Tool, message: dict[str, Any], *, question: str, reason: str = "approval") -> None:
         request_id = new_id("r")
         data = {
             "request_id": request_id,
-            "question": f"May the agent call {tool.name}?",
+            "question": question,
+            "reason": reason,
             "name": tool.name,
             "arguments": message["arguments"],
             "choices": list(ANSWERS),

@@ -6,10 +6,11 @@ import asyncio
 import datetime
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hermes_nb.errors import StoreError
+from hermes_nb.errors import SessionNotFoundError, StoreError
 from hermes_nb.model.event import Event
 from hermes_nb.model.history import messages
 from hermes_nb.store.row import SessionRow
@@ -25,19 +26,74 @@ def new_id(kind: str) -> str:
     return f"{kind}-{uuid.uuid4().hex[:10]}"
 
 
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a session was forked from.
+
+    Attributes:
+        session_id: The session it was forked from.
+        at: The last thing it shares: a turn's id, or `turn_id/span_id` for a step within a turn.
+        events: What they share.
+    """
+
+    session_id: str
+    at: str
+    events: tuple[Event, ...]
+
+    @classmethod
+    def cut(cls, session_id: str, events: Sequence[Event], at: str) -> Fork:
+        """A fork of these events after a turn or a step.
+
+        Raises:
+            SessionNotFoundError: There is no such turn or step.
+        """
+        turn_id, _, span_id = at.partition("/")
+        if not span_id and all(e.turn_id != at for e in events):
+            turn_id, span_id = next((e.turn_id for e in events if e.span_id == at), ""), at
+        marks = [
+            i for i, e in enumerate(events)
+            if e.turn_id == turn_id and (not span_id or (e.span_id == span_id and e.kind.endswith(".completed")))
+        ]  # fmt: skip
+        if not marks:
+            raise SessionNotFoundError(f"Session {session_id} has no finished turn or step {at!r} to fork at.")
+        kept = tuple(events[: marks[-1] + 1])
+        if not span_id:  # turns may overlap in a log: later ones that began before this one ended stay out
+            order = list(dict.fromkeys(e.turn_id for e in events))
+            shared = set(order[: order.index(turn_id) + 1])
+            kept = tuple(e for e in kept if e.turn_id in shared)
+        return cls(session_id, f"{turn_id}/{span_id}" if span_id else turn_id, kept)
+
+    @classmethod
+    async def load(cls, store: Store, session_id: str, at: str | None) -> Fork:
+        """The fork as it was made; a parent that was deleted since gives an empty one."""
+        try:
+            parent = await Session.load(store, session_id)
+            return cls.cut(session_id, parent.events, at or "")
+        except SessionNotFoundError:
+            return cls(session_id, at or "", ())
+
+
 class Session:
     """One conversation of one agent; lives on the IO loop. Its turns run in the order they were submitted."""
 
-    def __init__(self, agent: str, *, title: str = "", session_id: str | None = None) -> None:
+    def __init__(
+        self, agent: str, *, title: str = "", session_id: str | None = None, parent: Fork | None = None
+    ) -> None:
         self.id = session_id or new_id("s")
         self.agent = agent
         self.title = title
         self.first_day = datetime.date.today().isoformat()
         self.created_unix_s = time.time()
         self.lock = asyncio.Lock()
+        self.parent = parent
         self._events: list[Event] = []
+        self._turn_ids: set[str] = set()
         self._is_stored = False
-        self.n_turns = 0
+
+    @property
+    def n_turns(self) -> int:
+        """Turns that were begun here; those of the session it was forked from are not among them."""
+        return len(self._turn_ids)
 
     @classmethod
     async def load(cls, store: Store, session_id: str) -> Session:
@@ -47,7 +103,8 @@ class Session:
             SessionNotFoundError: The store has none of that id.
         """
         row = await store.session(session_id)
-        session = cls(row.agent, title=row.title, session_id=row.session_id)
+        parent = await Fork.load(store, row.parent_session_id, row.forked_at_turn_id) if row.parent_session_id else None
+        session = cls(row.agent, title=row.title, session_id=row.session_id, parent=parent)
         session.first_day, session.created_unix_s = row.first_day, row.created_unix_s
         session.add(await store.events(session_id))
         session._is_stored = True
@@ -57,18 +114,29 @@ class Session:
         """Take the events of an ended turn into the history."""
         kept = [e for e in events if e.kind not in _NOT_HISTORY]
         self._events += kept
-        self.n_turns += len({e.turn_id for e in kept if e.kind == "turn.started"})
+        self._turn_ids |= {e.turn_id for e in kept if e.kind == "turn.started"}
 
-    def history(self, *, without: str | None = None) -> list[dict[str, Any]]:
+    @property
+    def events(self) -> list[Event]:
+        """What the history is made of, that of the session it was forked from first."""
+        return [*(self.parent.events if self.parent else ()), *self._events]
+
+    def history(self, *, without: str | None = None, before: str | None = None) -> list[dict[str, Any]]:
         """The conversation so far as Hermes messages.
 
         Args:
             without: A turn that is being replaced; it is left out, as are turns replaced earlier.
+            before: A turn that is being resumed; it and what came after it are left out.
         """
-        gone = {str(e.data["replaces"]) for e in self._events if e.kind == "turn.started" and e.data.get("replaces")}
+        events = self.events
+        if before is not None:
+            turn_ids = list(dict.fromkeys(e.turn_id for e in events))
+            later = set(turn_ids[turn_ids.index(before) :]) if before in turn_ids else set()
+            events = [e for e in events if e.turn_id not in later]
+        gone = {str(e.data["replaces"]) for e in events if e.kind == "turn.started" and e.data.get("replaces")}
         if without:
             gone.add(without)
-        return messages(e for e in self._events if e.turn_id not in gone)
+        return messages(e for e in events if e.turn_id not in gone)
 
     def last_turn_id(self) -> str | None:
         """The newest turn of the history; None when there is none."""
@@ -94,6 +162,8 @@ class Session:
             created_unix_s=self.created_unix_s,
             last_used_unix_s=time.time(),
             first_day=self.first_day,
+            parent_session_id=self.parent.session_id if self.parent else None,
+            forked_at_turn_id=self.parent.at if self.parent else None,
         )
 
     def rename(self, title: str) -> None:

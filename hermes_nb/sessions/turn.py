@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import HermesNbError, StoreError, WorkerError
 from hermes_nb.host.base import Caller, Sink, WakeUp
 from hermes_nb.model.event import Event
+from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.result import RunResult
+from hermes_nb.sessions.resume import bring
 from hermes_nb.sessions.serving import ToolServing
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.resume import Resumable
     from hermes_nb.sessions.session import Session
 
 STORE_EVERY_S = 0.05
@@ -53,13 +56,16 @@ class Turn:
         sink: Sink,
         shown_in: str | None,
         timeout_s: float | None,
-        replaces: str | None,
+        replaces: str | None = None,
+        resumes: Resumable | None = None,
     ) -> None:
         self.id, self.prompt, self.session_id, self.agent_name = turn_id, prompt, session.id, agent.name
         self.number: int | None = None
         self.agent, self._session, self._sink = agent, session, sink
         self._hermes, self._io, self._worker = agent.hermes, agent.hermes.io, agent.instance.worker
         self._caller, self._shown_in, self._timeout_s, self._replaces = caller, shown_in, timeout_s, replaces
+        self._resumes = resumes
+        self._attempt = resumes.attempt if resumes else 1
         self._events: list[Event] = []
         self._unstored: list[Event] = []
         self._store_timer: asyncio.TimerHandle | None = None
@@ -75,7 +81,7 @@ class Turn:
         self._wake = WakeUp()
         self._began_s = time.perf_counter()
         self._tools = agent.offered
-        self._serving = ToolServing(self, self._tools, caller)
+        self._serving = ToolServing(self, self._tools, caller, unfinished=resumes.unfinished if resumes else ())
 
     # -- what people use: any thread -----------------------------------------------------------------------------
     def __repr__(self) -> str:
@@ -146,6 +152,10 @@ class Turn:
         """Open requests for approval or an answer: dicts with request_id, question, name, arguments, choices."""
         return self._serving.pending()
 
+    async def resume(self, *, live: bool = False) -> Turn:
+        """Go on with this turn after its worker or kernel was killed (see `BoundAgent.resume`)."""
+        return await self.agent.resume(self.id, live=live)
+
     async def get(self) -> RunResult:
         """The result; waits for it."""
         return await self.wait()
@@ -184,7 +194,7 @@ class Turn:
         if self._result is not None:
             return self._result
         if until_asked and self._serving.n_waiting:
-            return self._make_result("awaiting_approval", self._partial_text())
+            return self._make_result(self._serving.waiting_status, self._partial_text())
         raise TimeoutError(f"Turn {self.id} is still {self.status} after {timeout_s or 0:g} s.")
 
     def _interrupted(self) -> None:
@@ -219,6 +229,9 @@ class Turn:
     async def _send(self) -> None:
         self._hermes.open_store_soon()  # while the worker comes up
         bound = await self._worker.bound(self.agent.agent_id)
+        if self._resumes is not None and self._resumes.journal is not None:
+            folder = self.agent.instance.worker.folder
+            await asyncio.to_thread(bring, self.id, self._resumes.journal, folder.journal)
         self._number_and_notices(bound)
         await self._session.keep(await self._hermes.opened_store(), title=self.prompt)
         if self._stop_reason is not None:
@@ -230,14 +243,14 @@ class Turn:
             session_id=self.session_id,
             agent_id=self.agent.agent_id,
             prompt=self.prompt,
-            history=self._session.history(without=self._replaces),
-            attempt=1,
+            history=self._session.history(without=self._replaces, before=self.id if self._resumes else None),
+            attempt=self._attempt,
             date=self._session.first_day,
             tools=[t.spec().to_dict() for t in self._tools],
             timeout_s=None,
             runtime=self.agent.runtime_name,
             n_prior_turns=self._session.n_turns,
-            labels={"replaces": self._replaces} if self._replaces else {},
+            labels=self._labels(),
         )
         self._is_sent = True
         self._n_sends += 1
@@ -246,6 +259,13 @@ class Turn:
         self.number = self._session.n_turns + 1
         for code, text in self.agent.take_notices():
             self.emit("warning", {"code": code, "message": text})
+
+    def _labels(self) -> dict[str, Any]:
+        """What the turn's first event says besides; a resume compares it with what is then."""
+        labels: dict[str, Any] = {"profile": profile(self.agent, self._tools)}
+        if self._replaces:
+            labels["replaces"] = self._replaces
+        return labels
 
     def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
         """An event of the kernel's own making."""
@@ -256,6 +276,7 @@ class Turn:
                 turn_id=self.id,
                 span_id=span_id or self.id,
                 parent_id=self.id if span_id else None,
+                attempt=self._attempt,
                 data=data,
             )
         )
@@ -405,7 +426,7 @@ class Turn:
                     "runtime": self.agent.runtime_name,
                     "tools": [t.name for t in self._tools],
                     "n_history_messages": 0,
-                    **({"replaces": self._replaces} if self._replaces else {}),
+                    **self._labels(),
                 },
             )
         self.emit(kind, {**data, "duration_ms": (time.perf_counter() - self._began_s) * 1000})

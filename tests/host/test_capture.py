@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import io
+import subprocess
 import sys
 
 import pytest
@@ -136,3 +137,24 @@ def test_a_tee_is_the_stream_but_for_printing(capsys):
     tee.writelines(["a", "b"])
     tee.flush()
     assert capsys.readouterr().out == "ab"
+
+
+def test_print_survives_a_tool_that_ends_in_another_thread_meanwhile() -> None:
+    code = """
+import sys, threading
+from hermes_nb.host.capture import Capture, Hearing
+stop = threading.Event()
+def tools():
+    while not stop.is_set():
+        heard = Hearing(Capture(lambda *_: None, {}))
+        heard.open()
+        heard.close()
+thread = threading.Thread(target=tools)
+thread.start()
+for _ in range(5000):
+    print("a", "b", [1, 2], "c")
+stop.set()
+thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.DEVNULL, check=False, timeout=60)
+    assert done.returncode == 0  # it was -11, a segmentation fault

@@ -1,0 +1,53 @@
+"""What a turn was run with, in a few hashes, so that a resume can tell what has changed since."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.tools.decorator import Tool
+
+
+def profile(agent: BoundAgent, tools: Sequence[Tool]) -> dict[str, Any]:
+    """Model, provider, endpoint and toolsets as they are; instructions and tool definitions as hashes.
+
+    Returns: keys model, instructions, toolsets, tools (name to hash); JSON values.
+    """
+    model = agent.model
+    return {
+        "model": "@".join(filter(None, (f"{model.provider}:{model.id}", model.base_url))),
+        "instructions": _hash(agent.config.instructions),
+        "toolsets": sorted(agent.config.toolsets or ()),
+        "tools": {t.name: _hash(t.definition()) for t in tools},
+    }
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What changed between two profiles, one line for each thing; empty when nothing did."""
+    lines = []
+    if _without_port(before.get("model")) != _without_port(now.get("model")):
+        lines.append(f"the model was {before.get('model')} and is {now.get('model')}")
+    if before.get("instructions") != now.get("instructions"):
+        lines.append("the instructions changed")
+    if before.get("toolsets") != now.get("toolsets"):
+        lines.append(f"the toolsets were {before.get('toolsets')} and are {now.get('toolsets')}")
+    old, new = before.get("tools") or {}, now.get("tools") or {}
+    lines += [f"tool {name} is gone" for name in sorted(old.keys() - new.keys())]
+    lines += [f"tool {name} is new" for name in sorted(new.keys() - old.keys())]
+    lines += [f"the definition of tool {name} changed" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
+    return lines
+
+
+def _without_port(model: object) -> str:
+    """A server of this machine gets another port each time it starts; it is the same server."""
+    import re
+
+    return re.sub(r"(//(?:127\.0\.0\.1|localhost|\[::1\])):\d+", r"\1", str(model))
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()[:12]

@@ -1,0 +1,214 @@
+"""Resume and fork: committed steps cost nothing again, what changed is said, a tool that may have run is asked about."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_nb.errors import SessionNotFoundError, UsageError
+from hermes_nb.model.agent import Agent
+from hermes_nb.sessions.agent import BoundAgent
+from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.sessions.turn import Turn
+from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.tools.decorator import tool
+
+pytestmark = pytest.mark.hermes
+Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
+
+
+def _kill(hermes: Hermes) -> None:
+    pid = next(iter(hermes.instances.values())).worker.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+
+
+def _counting() -> tuple[Any, list[int]]:
+    calls: list[int] = []
+
+    @tool
+    def add(n: int) -> int:
+        """Add one."""
+        calls.append(n)
+        return n + 1
+
+    return add, calls
+
+
+async def _killed_after_a_step(own: Hermes, make: Make) -> tuple[BoundAgent, ScriptedModel, Turn, list[int]]:
+    add, calls = _counting()
+    hang = Hang()
+    bound, model = make([Call("add", {"n": 1}), hang], on=own, tools=[add], name="solver")
+    turn = await bound.start("question")
+    await asyncio.to_thread(hang.wait_reached)
+    _kill(own)
+    assert (await turn.wait()).status == "failed"
+    model.extend([Say("2 it is")])
+    return bound, model, turn, calls
+
+
+async def test_resumed_turn_pays_and_runs_nothing_twice(own: Hermes, make: Make) -> None:
+    bound, model, turn, calls = await _killed_after_a_step(own, make)
+    resumed = await turn.resume()
+    result = await resumed.wait()
+    assert (result.text, result.status, result.turn_id) == ("2 it is", "completed", turn.id)
+    assert calls == [1]
+    assert len(model.requests) == 3  # the committed one once, the hanging one twice
+    assert [e.data.get("replayed") for e in result.events if e.kind in ("model.completed", "tool.completed")] == [
+        True, True, None,
+    ]  # fmt: skip
+    model.extend([Say("next")])
+    await bound.run("next question")
+    roles = [m["role"] for m in model.requests[-1].body["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+
+
+async def test_another_kernel_resumes_what_a_killed_one_left(own: Hermes, make: Make) -> None:
+    _, model, turn, calls = await _killed_after_a_step(own, make)
+    other = Hermes.open_local(state=own.state_dir)  # the first still holds its instance: this one gets another journal
+    try:
+        add, more_calls = _counting()
+        bound = other.bind(Agent("solver", model=model.model, tools=[add]))
+        result = await (await bound.resume(turn.session_id)).wait()
+        assert (result.text, result.turn_id) == ("2 it is", turn.id)
+        assert calls == [1]
+        assert more_calls == []
+        assert len(model.requests) == 3
+    finally:
+        other.close()
+
+
+async def test_resume_of_nothing_is_an_error(own: Hermes, make: Make) -> None:
+    bound, _ = make([Say("done")], on=own)
+    with pytest.raises(SessionNotFoundError):
+        await bound.resume()
+    with pytest.raises(SessionNotFoundError):
+        await bound.resume("t-nothing")
+    result = await bound.run("question")
+    with pytest.raises(UsageError, match="completed"):
+        await bound.resume(result.turn_id)
+
+
+async def test_changed_agent_is_said_and_live_goes_on(own: Hermes, make: Make) -> None:
+    _, model, turn, calls = await _killed_after_a_step(own, make)
+
+    @tool(name="add")
+    def other(n: int, m: int = 0) -> int:
+        """Add something else."""
+        return n + m
+
+    bound = own.bind(Agent("solver", instructions="Be brief.", model=model.model, tools=[other]))
+    with pytest.raises(UsageError, match=r"instructions changed.*tool add changed"):
+        await bound.resume(turn.id)
+    assert len(model.requests) == 2
+    result = await (await bound.resume(turn.id, live=True)).wait()
+    assert result.status == "completed"
+    assert calls == [1]
+
+
+async def test_tool_that_may_have_run_is_asked_about(own: Hermes, make: Make) -> None:
+    started, release = threading.Event(), threading.Event()
+    calls: list[int] = []
+
+    @tool(parallel=True)
+    def pay(amount: int) -> str:
+        """Pay."""
+        calls.append(amount)
+        if len(calls) == 1:
+            started.set()
+            release.wait(60)
+        return "paid"
+
+    bound, model = make([Call("pay", {"amount": 5}), Say("done")], on=own, tools=[pay])
+    turn = await bound.start("question")
+    await asyncio.to_thread(started.wait, 20)
+    _kill(own)
+    assert (await turn.wait()).status == "failed"
+    resumed = await bound.resume(turn.id)
+    waiting = await resumed.wait(until_asked=True)
+    assert waiting.status == "needs_confirmation"
+    assert "may have run" in resumed.pending[0]["question"]
+    assert calls == [5]
+    await asyncio.to_thread(resumed.approve, resumed.pending[0]["request_id"])
+    assert (await resumed.wait()).text == "done"
+    assert calls == [5, 5]
+    release.set()
+    assert len(model.requests) == 2
+
+
+async def test_idempotent_tool_runs_again_unasked(own: Hermes, make: Make) -> None:
+    started, release = threading.Event(), threading.Event()
+    calls: list[int] = []
+
+    @tool(parallel=True, idempotent=True)
+    def look(n: int) -> int:
+        """Look."""
+        calls.append(n)
+        if len(calls) == 1:
+            started.set()
+            release.wait(60)
+        return n
+
+    bound, _ = make([Call("look", {"n": 5}), Say("done")], on=own, tools=[look])
+    turn = await bound.start("question")
+    await asyncio.to_thread(started.wait, 20)
+    _kill(own)
+    assert (await turn.wait()).status == "failed"
+    assert (await (await bound.resume(turn.id)).wait(until_asked=True)).text == "done"
+    assert calls == [5, 5]
+    release.set()
+
+
+async def test_fork_shares_the_beginning_and_costs_nothing(own: Hermes, make: Make, tmp_path: Path) -> None:
+    bound, model = make([Say("one"), Say("two"), Say("other two"), Say("three")], on=own)
+    first = await bound.run("first")
+    await bound.run("second")
+    forked = await bound.fork(at=first.turn_id, title="The other way")
+    assert len(model.requests) == 2
+    assert bound.session_id == forked != first.session_id
+    await bound.run("second, otherwise")
+    prompts = [m["content"] for m in model.requests[-1].body["messages"] if m["role"] == "user"]
+    assert prompts == ["first", "second, otherwise"]
+    row = next(r for r in own.sessions() if r.session_id == forked)
+    assert (row.title, row.parent_session_id, row.n_turns) == ("The other way", first.session_id, 1)
+    await bound.open_session(first.session_id)
+    await bound.run("third")
+    prompts = [m["content"] for m in model.requests[-1].body["messages"] if m["role"] == "user"]
+    assert prompts == ["first", "second", "third"]
+
+
+async def test_fork_at_a_step_of_a_stored_session_by_another_agent(own: Hermes, make: Make) -> None:
+    add, _ = _counting()
+    bound, _ = make([Call("add", {"n": 1}), Say("two")], on=own, tools=[add])
+    result = await bound.run("first")
+    step = next(e.span_id for e in result.events if e.kind == "tool.completed")
+    other, model = make([Say("from here")], on=own)
+    forked = await other.fork(result.session_id, at=step)
+    own._sessions.clear()  # as another kernel would find it
+    await other.open_session(forked)
+    await other.run("go on")
+    sent = model.requests[-1].body["messages"]
+    assert [m["role"] for m in sent][:4] == ["system", "user", "assistant", "tool"]
+    assert sent[-1]["content"] == "go on"
+    with pytest.raises(SessionNotFoundError):
+        await other.fork(result.session_id, at="nowhere")
+
+
+async def test_what_git_says_of_the_working_directory_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.py").write_text("secret_project = 1\n")
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    with ScriptedModel([Say("hi")]) as model:
+        async with Hermes.local(state=tmp_path / "state") as hermes:
+            await hermes.bind(Agent("a", model=model.model)).run("hello")
+        system = model.requests[0].body["messages"][0]["content"]
+    assert "untracked" not in system
+    assert "branch" not in system.lower()
