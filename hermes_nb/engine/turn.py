@@ -54,6 +54,7 @@ class Turn:
         self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept)
         self._questions = Questions(self._recorder)
         self._history = [dict(m) for m in message.get("history") or ()]
+        self._prompt: Any = ""
         self._lock = threading.Lock()
         self._stop_reason: str | None = None
         self._silence = ""
@@ -111,6 +112,7 @@ class Turn:
         model = bound.model if bound is not None else _NO_MODEL
         result: Mapping[str, Any] = {}
         try:
+            self._prompt = self._seen(self._message.get("prompt", ""), bound)
             self._say_started(bound, model)
             if bound is None or hermes is None:
                 hint = str(getattr(problem, "hint", ""))
@@ -129,7 +131,7 @@ class Turn:
         self._finish(end, result, model)
 
     def _say_started(self, bound: BoundAgent | None, model: outcome.Model) -> None:
-        prompt = self._message.get("prompt", "")
+        prompt = self._prompt
         data: dict[str, Any] = {
             "prompt": prompt if isinstance(prompt, str) else reply.flat_text({"content": prompt}),
             "agent": bound.name if bound is not None else self.agent_id,
@@ -147,8 +149,23 @@ class Turn:
         data.update(self._message.get("labels") or {})
         self._recorder.emit("turn.started", data)
 
+    @staticmethod
+    def _seen(prompt: Any, bound: BoundAgent | None) -> Any:
+        """The prompt, its images named in words for a model that takes none: Hermes would ask another model about them."""
+        if isinstance(prompt, str) or bound is None or not any(p.get("type") == "image" for p in prompt):
+            return prompt
+        routing, config = quirk.upstream("agent.image_routing"), quirk.upstream("hermes_cli.config").load_config()
+        if routing.decide_image_input_mode(bound.endpoint.provider, bound.model.id, config) == "native":
+            return prompt
+        return "\n\n".join(
+            str(p.get("text", "")) if p.get("type") != "image"
+            else f"[{p.get('mime_type') or 'image'}, {len(p.get('data', '')) * 3 // 4000} kB, not shown: model"
+            f" {bound.model.id} is not known to take images]"
+            for p in prompt
+        )  # fmt: skip
+
     def _converse(self, bound: BoundAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
-        prompt = self._message.get("prompt", "")
+        prompt = self._prompt
         timeout_s = self._message.get("timeout_s")
         if timeout_s:
             self._timer = threading.Timer(float(timeout_s), self.stop, ["timeout"])
