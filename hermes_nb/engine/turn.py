@@ -107,6 +107,14 @@ class Turn:
 
     # -- the turn's own thread ---------------------------------------------------------------------------------------
 
+    def start_clock(self) -> None:
+        """From now on its `timeout_s` counts."""
+        timeout_s = self._message.get("timeout_s")
+        if timeout_s:
+            self._timer = threading.Timer(float(timeout_s), self.stop, ["timeout"])
+            self._timer.daemon = True
+            self._timer.start()
+
     def run(self, bound: BoundAgent | None, hermes: SimpleNamespace | None, problem: Exception | None) -> None:
         """Run it to its end; always ends with `turn.done`."""
         model = bound.model if bound is not None else _NO_MODEL
@@ -114,7 +122,9 @@ class Turn:
         try:
             self._prompt = self._seen(self._message.get("prompt", ""), bound)
             self._say_started(bound, model)
-            if bound is None or hermes is None:
+            if self._stop_reason is not None and bound is None:
+                end = outcome.stopped(self._recorder, self._stop_reason)
+            elif bound is None or hermes is None:
                 hint = str(getattr(problem, "hint", ""))
                 end = Outcome("failed", error=str(problem), error_type=kind_of(problem), hint=hint)
             else:
@@ -166,11 +176,6 @@ class Turn:
 
     def _converse(self, bound: BoundAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
         prompt = self._prompt
-        timeout_s = self._message.get("timeout_s")
-        if timeout_s:
-            self._timer = threading.Timer(float(timeout_s), self.stop, ["timeout"])
-            self._timer.daemon = True
-            self._timer.start()
         agent = bound.take(self.session_id, self._tools)
         agent.stream_delta_callback = self._recorder.on_delta
         agent.reasoning_callback = self._recorder.on_reasoning
@@ -184,6 +189,8 @@ class Turn:
             self._strands[self.session_id] = Strand(
                 self._recorder, self._toolbox, hermes, agent, provider=bound.model.provider, replay=self._replay,
                 reach=self._reach, day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
+                prompts=[m["content"] for m in [*self._history, {"role": "user", "content": prompt}]
+                         if m.get("role") == "user" and isinstance(m.get("content"), str)],
             )  # fmt: skip
             is_stopped = self._stop_reason is not None
         is_sound = is_stopped
