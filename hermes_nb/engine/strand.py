@@ -14,6 +14,7 @@ from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.fingerprint import with_date, with_prompts
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
+from hermes_nb.engine.tool_schema import garbled, restored
 from hermes_nb.engine.toolbox import Toolbox, spread_duplicates
 
 
@@ -51,6 +52,7 @@ class Strand:
         self._replay = replay
         self._day = day
         self._prompts = prompts
+        self._garbled = garbled(toolbox.specs.values())
         self._reach = reach
         self._on_silence = on_silence
 
@@ -61,6 +63,8 @@ class Strand:
             if self._day:
                 request = with_date(request, self._day)
             request = with_prompts(request, self._prompts)
+            if self._garbled and request.get("tools"):
+                request = {**request, "tools": restored(request["tools"], self._garbled)}
             is_own = context.get("provider") in (None, self._asker.provider)
             provider = self.provider if is_own else str(context["provider"])
             call, print_ = self.recorder.start_call(request, str(context.get("api_request_id", "")), provider)
