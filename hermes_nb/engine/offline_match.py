@@ -97,6 +97,11 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
         words += telling
         evidence += telling
         evidence += min(0.4, 0.2 * sum(strength >= 1.05 for strength in filling.strengths.values()))
+    weak = any(
+        p.is_required and p.kind == "string" and filling.strengths.get(p.name, 1.0) < 0.5 for p in profile.params
+    )
+    if weak and coverage < 0.45 and len(profile.name_stems) > 1:
+        evidence -= 0.3  # half of the tool's name, and a value that is hardly one
     if _HOW_TO.match(scene.text) and sum(strength >= 1.05 for strength in filling.strengths.values()) < 2:
         evidence -= 0.35  # a question for knowledge, more often than not
     is_named = _is_named(scene.text, profile)

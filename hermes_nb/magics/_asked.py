@@ -14,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
+    from hermes_nb.sessions.typed_answer import TypedAnswer
 
 SETTLE_S = 5.0  # how long an interrupted cell waits for its turn's end before it says what keeps it
 
@@ -28,6 +29,8 @@ class Asked:
         quiet: Say nothing but errors.
         is_rerun: Whether the cell made a turn of this conversation before.
         replaces: That turn, when this one takes its place.
+        answer: The type that is wanted; None takes the answer as text.
+        is_repair: Whether the turn is the one further round after an answer that was not of that type.
     """
 
     turn: Turn
@@ -35,6 +38,28 @@ class Asked:
     quiet: bool = False
     is_rerun: bool = False
     replaces: str | None = None
+    answer: TypedAnswer | None = None
+    is_repair: bool = False
+
+    @property
+    def result(self) -> RunResult | None:
+        """The result, an answer of a type read."""
+        result = self.turn.result
+        if result is not None and self.answer is not None and self.is_repair:
+            return self.answer.read_last(result)
+        return result
+
+    def go_on(self, *, blocks: bool) -> Turn:
+        """The turn to wait for: the same, or the one further round after an answer that is not of the type asked for."""
+        result = self.turn.result
+        if result is None or self.answer is None or self.is_repair or result.status != "completed":
+            return self.turn
+        more = self.answer.read(result)
+        if more is not None:
+            self.is_repair = True
+            bound, session_id = self.turn.agent, self.turn.session_id
+            self.turn = bound.submit(more, session_id=session_id, blocks=blocks, quiet=self.quiet)
+        return self.turn
 
 
 def follow(context: Context, turn: Turn, out: str | None, *, quiet: bool) -> None:
@@ -58,7 +83,8 @@ def wait_blocking(context: Context, asked: Asked, *, yes: bool) -> None:
         while not turn.is_done:
             turn.wait_blocking(until_asked=True)
             _question.answer(turn, context.shell, yes=yes)
-        result = turn.result
+            turn = asked.go_on(blocks=True)
+        result = asked.result
     if result is None:
         turn.stop("interrupt")
         with contextlib.suppress(TimeoutError, KeyboardInterrupt):
@@ -74,7 +100,8 @@ async def wait_awaiting(context: Context, asked: Asked, *, yes: bool) -> None:
         while not turn.is_done:
             await turn.wait(until_asked=True)
             _question.answer(turn, context.shell, yes=yes)
-        result = turn.result
+            turn = asked.go_on(blocks=False)
+        result = asked.result
     except (asyncio.CancelledError, KeyboardInterrupt):
         is_interrupted = True
     if is_interrupted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from hermes_nb.errors import UsageError
 from hermes_nb.magics import _asked
@@ -51,6 +52,19 @@ def parser() -> Parser:
         type=name_list,
         help="describe these variables (type, shape, columns, head) before the question",
     )
+    parser.add_argument(
+        "--image",
+        dest="images",
+        metavar="NAME,...",
+        type=name_list,
+        help="show these to the model: variables that hold a figure, a picture, or the path of an image file",
+    )
+    parser.add_argument(
+        "--returns",
+        metavar="NAME",
+        type=variable_name,
+        help="a type of the notebook or of Python: the answer comes validated, as the result's `value`",
+    )
     parser.add_argument("--yes", action="store_true", help="allow every tool that needs an approval, unasked")
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
@@ -74,7 +88,12 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     """Check everything that can be wrong, then submit."""
     if options.yes and options.background:
         raise UsageError("--yes answers for a cell that waits. A background turn is answered with %hermes approve.")
+    if options.returns and options.background:
+        raise UsageError("--returns reads the answer in the cell, and --background does not wait for it. Keep one of them.")
     prompt = _prompt(context, options, cell)
+    if options.returns:
+        from hermes_nb.sessions.typed_answer import TypedAnswer
+    answer = TypedAnswer(_type(context, options.returns)) if options.returns else None
     bound = context.pick(options.agent)
     session_id = _session_id(bound, options.session)
     run = context.cells.current()
@@ -82,8 +101,9 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     replaces = _replaced(before, session_id or bound.session_id) if options.again else None
     for _, text in bound.take_notices():
         print(text, flush=True)
+    parts = _with_images(context, options, answer.prompt(prompt) if answer else prompt)
     turn = bound.submit(
-        prompt,
+        parts,
         session_id=session_id,
         background=options.background,
         blocks=blocks,
@@ -95,7 +115,23 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     if options.background:
         _asked.follow(context, turn, options.out, quiet=options.quiet)
     is_rerun = before is not None and before.session_id == turn.session_id
-    return Asked(turn, options.out, options.quiet, is_rerun, replaces)
+    return Asked(turn, options.out, options.quiet, is_rerun, replaces, answer)
+
+
+def _type(context: Context, name: str) -> Any:
+    """A type by its name in the notebook, or a builtin one."""
+    import builtins
+
+    return getattr(builtins, name) if name not in context.user_ns and hasattr(builtins, name) else context.value(name)
+
+
+def _with_images(context: Context, options: argparse.Namespace, prompt: Any) -> Any:
+    if not options.images:
+        return prompt
+    from hermes_nb.model.content import ContentPart
+    from hermes_nb.tools.image import image_part
+
+    return [ContentPart("text", text=prompt), *(image_part(name, context.value(name)) for name in options.images)]
 
 
 def _prompt(context: Context, options: argparse.Namespace, cell: str | None) -> str:
