@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -114,6 +114,7 @@ class Param:
     parts: tuple[str, ...]  # lower-case words of its name, prepositions too
     told: frozenset[str]  # stems of its description, examples left out
     shown: frozenset[str]  # stems of the examples in it
+    shapes: frozenset[str]  # of the examples that look like codes
     sort: str
     choices: tuple[Any, ...] = ()
     is_closed: bool = True  # whether nothing but the choices fits
@@ -260,6 +261,9 @@ def _param(name: str, raw: Mapping[str, Any], root: Mapping[str, Any], is_requir
         parts=parts,
         told=frozenset(stems(_EXAMPLES.sub(" ", description))),
         shown=frozenset(w for m in _EXAMPLES.finditer(description) for w in stems(m[1])),
+        shapes=frozenset(
+            shape(w) for m in _EXAMPLES.finditer(description) for w in re.findall(r"[\w-]+", m[1]) if is_code_like(w)
+        ),
         sort=_sort(parts, schema, description, kind),
         choices=choices,
         is_closed=is_closed,
@@ -352,6 +356,12 @@ def _leads_told(parts: Sequence[str], *texts: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def as_json(value: Any) -> str:
-    """Arguments as the raw text of a call."""
-    return json.dumps(value, ensure_ascii=False)
+def is_code_like(word: str) -> bool:
+    """Whether a word is a code: capitals only, or letters and digits."""
+    return (word.isupper() and len(word) > 1) or (any(c.isdigit() for c in word) and any(c.isalpha() for c in word))
+
+
+def shape(word: str) -> str:
+    """What a code looks like: `A0` for `LH400`, `A-0` for `AB-12`, `A` for `AAPL`."""
+    signs = ("A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word)
+    return "".join(sign for sign, _ in itertools.groupby(signs))

@@ -25,7 +25,7 @@ def _rows(scene: Scene) -> list[list[Span]]:
         spans = _widest([s for s in scene.spans if s.form in forms])
         run: list[Span] = []
         for span in spans:
-            if run and _is_joint(scene.text[run[-1].end : span.start]):
+            if run and _is_joint(scene.text[run[-1].end : span.start], with_too="chunk" not in forms):
                 run.append(span)
                 continue
             if len(run) > 1:
@@ -36,8 +36,10 @@ def _rows(scene: Scene) -> list[list[Span]]:
     return runs
 
 
-def _is_joint(between: str) -> bool:
+def _is_joint(between: str, *, with_too: bool) -> bool:
     words = between.replace(",", " , ").lower().split()
+    if words == ["with"]:
+        return with_too  # `combine 'a' with 'b'`
     joints = sum(w in (",", "and", "or", "&") for w in words)
     return 1 <= joints <= 2 and len(words) - joints <= 2 and all(w in _BETWEEN for w in words)
 

@@ -6,7 +6,7 @@ import re
 
 from hermes_nb.engine import offline_unit as units
 from hermes_nb.engine.offline_fit import Fit, Option
-from hermes_nb.engine.offline_profile import Param
+from hermes_nb.engine.offline_profile import Param, shape
 from hermes_nb.engine.offline_scene import Span
 from hermes_nb.engine.offline_thesaurus import notions, similarity
 from hermes_nb.engine.offline_words import WEAK
@@ -107,6 +107,8 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score += 0.4
     if span.form == "chunk" and param.sort == "text" and span.last - span.first == 1:
         score -= 0.1  # a word is hardly a text
+    if value and shape(value) in param.shapes:
+        score += 0.3
     if param.shown and any(t.stem in param.shown for t in fit.scene.tokens[span.first : span.last]):
         score += 0.3  # one of the examples
     if span.form == "chunk" and span.lead == "object":

@@ -120,6 +120,8 @@ class Turn:
         model = bound.model if bound is not None else _NO_MODEL
         result: Mapping[str, Any] = {}
         try:
+            if bound is not None:
+                bound.enforce_config()
             self._prompt = self._seen(self._message.get("prompt", ""), bound)
             self._say_started(bound, model)
             if self._stop_reason is not None and bound is None:
