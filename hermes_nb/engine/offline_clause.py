@@ -68,7 +68,8 @@ class Reader:
                 else:
                     groups.append((piece, None))
                 continue
-            if groups and (groups[-1][1] is None or _is_same_request(groups[-1], piece, match)):
+            is_more = bool(match.filling.missing) and not REFERS.search(piece) and not _is_imperative(piece, match)
+            if groups and (groups[-1][1] is None or is_more or _is_same_request(groups[-1], piece, match)):
                 groups[-1] = (f"{groups[-1][0]} {piece}", match if groups[-1][1] is None else groups[-1][1])
                 continue
             groups.append((piece, match))
