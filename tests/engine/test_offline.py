@@ -159,6 +159,24 @@ def test_a_long_table_is_cut_and_says_so():
     assert "… and 70 more." in text
 
 
+def test_every_call_of_a_conversation_has_an_id_of_its_own():
+    talk = Conversation(box("everyday"))
+    for prompt in ("What's the weather in Paris and Rome?", "and for Berlin?", "Throw a die", "Again", "In Oslo?"):
+        talk.ask(prompt)
+    ids = [c["id"] for m in talk.messages for c in m.get("tool_calls", ())]
+    assert len(ids) == len(set(ids)) > 4
+
+
+def test_a_call_without_a_result_is_not_made_again():
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+    text, calls = reply(
+        [{"role": "user", "content": "What's the weather in Paris?"}, {"role": "assistant", "tool_calls": [call]}],
+        box("everyday"),
+    )
+    assert calls == []
+    assert "no result came back" in text
+
+
 def test_an_error_ends_a_chain():
     made, text = Conversation(box("everyday"), lambda *_: {"error": "KeyError: 'x'"}).ask(
         "Get the weather in Lima, then convert 100 USD to EUR."
