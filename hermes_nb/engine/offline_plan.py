@@ -26,6 +26,11 @@ _ELLIPTIC = re.compile(
     re.I,
 )
 _ASKING = frozenset("who what which when where why how is are was were do does did can could would will should".split())
+_IN_PLACE = re.compile(
+    r"\b(?:it|this|that|the (?:result|answer|sum|total|product|difference|average|mean|output|text|translation))\b"
+    r"(?=\s*(?:$|[.,;?!]|(?:by|to|into|in|with|from|and|as|for|on|plus|minus|times)\b))",
+    re.I,
+)
 _VERBS = frozenset(
     """sing tell write draw paint bake cook compose explain buy order play restart delete remind roll mix sort clean
     dim invert count set turn make send show give open close find book translate compute convert let please stop start
@@ -55,7 +60,8 @@ class Decision:
 
 def decide(talk: Talk, profiles: Sequence[Profile], today: str) -> Decision:
     """The next move."""
-    steps = _steps(talk, Reader(profiles, today))
+    reader = Reader(profiles, today)
+    steps = _steps(talk, reader)
     if not steps:
         return Decision(is_match=bool(talk.done))
     if any(d.error for d in talk.done):
@@ -66,7 +72,8 @@ def decide(talk: Talk, profiles: Sequence[Profile], today: str) -> Decision:
             n_done -= len(step.calls)
             continue
         before = [*talk.last_calls, *talk.done] if i == 0 else talk.done
-        ready = _with_results(step, before, is_first=i == 0)
+        ready = _spelled_out(step, before, reader) if i or step.missing else step
+        ready = _with_results(ready, before, is_first=i == 0)
         if ready.missing:
             return Decision(ask=ready)
         return Decision(tuple((step.profile.name, call) for call in ready.calls[n_done:]))
@@ -215,6 +222,25 @@ def _bare(reply: str) -> str:
 
 
 # From results
+
+
+def _spelled_out(step: Step, done: Sequence[Done], reader: Reader) -> Step:
+    """The step read again with the former result in the place of `it`, `that` or `the result`, where it is one value."""
+    value = done[-1].result if done else None
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > 300:
+        return step
+    said = f"'{value}'" if isinstance(value, str) else f"{value:.12g}" if isinstance(value, float) else str(value)
+    if isinstance(value, str) and ("'" in value or not value.strip()):
+        return step
+    text, n = _IN_PLACE.subn(lambda _: said, step.clause, count=1)
+    if not n:
+        return step
+    filling = fill(reader.scene(text), step.profile)
+    if len(filling.missing) > len(step.missing):
+        return step
+    return replace(step, calls=(filling.values,), missing=filling.missing, strengths=dict.fromkeys(filling.values, 2.0))
 
 
 def _with_results(step: Step, done: Sequence[Done], *, is_first: bool) -> Step:
