@@ -105,6 +105,11 @@ class BoundAgent:
         self._lock = threading.Lock()
         check(hermes, self.toolsets, self.tools)
 
+    def enforce_config(self) -> None:
+        """Put its config in force, for what Hermes reads while a turn runs; the turn that began last decides."""
+        with self._configured(self._config):
+            pass
+
     def take(self, session_id: str, tools: Mapping[str, ToolSpec]) -> Any:
         """An AIAgent for one turn: the session's own if it is idle, else a spare one, else a new one."""
         signature = tuple(sorted(tools))

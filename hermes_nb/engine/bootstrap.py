@@ -79,10 +79,7 @@ class Bootstrap:
 
     @contextlib.contextmanager
     def configured(self, config: Mapping[str, Any]) -> Iterator[None]:
-        """An agent's config is in force, for whom it matters: AIAgent reads most of it when it is made.
-
-        What Hermes reads later (timeouts, display) is that of the agent made last; what is forced is the same for all.
-        """
+        """An agent's config is in force within the block, and until another's is. What is forced is the same for all."""
         with self._config_lock:
             self._write_config(config)
             yield

@@ -23,6 +23,8 @@ from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import new_id
 from hermes_nb.engine.turn import Turn
 
+_STOP_POLL_S = 0.05  # while Hermes is being imported
+
 
 class _Binding:
     """An agent that is bound, or about to be."""
@@ -165,8 +167,10 @@ class Driver:
             if binding is None:
                 turn.run(None, None, BindError(f"No agent {turn.agent_id!r} is bound in this worker.", kind="WorkerError"))
                 return
-            binding.is_decided.wait()
-            hermes = self._bootstrap.hermes() if binding.problem is None else None
+            turn.start_clock()
+            while not binding.is_decided.wait(_STOP_POLL_S) and not turn.is_stopping:
+                continue
+            hermes = self._bootstrap.hermes() if binding.agent is not None else None
             turn.run(binding.agent, hermes, binding.problem)
         finally:
             with self._lock:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _HOST_LINES = re.compile(
@@ -59,6 +59,38 @@ def with_date(request: Mapping[str, Any], day: str) -> dict[str, Any]:
             if first.get("role") in ("system", "developer"):
                 changed[key] = [{**first, "content": _dated(first.get("content"), day)}, *messages[1:]]
     return changed
+
+
+def with_prompts(request: Mapping[str, Any], prompts: Sequence[str]) -> Mapping[str, Any]:
+    """The request with what users typed as they typed it: Hermes takes white space off both ends of every message
+    (0.19, `agent/conversation_loop.py`).
+
+    Args:
+        request: What Hermes is about to send.
+        prompts: The conversation's prompts in order, whole.
+    """
+    typed: dict[str, list[str]] = {}
+    for prompt in prompts:
+        typed.setdefault(prompt.strip(), []).append(prompt)
+    if all(originals == [stripped] * len(originals) for stripped, originals in typed.items()):
+        return request
+    changed = dict(request)
+    for key in ("messages", "input"):
+        messages = changed.get(key)
+        if isinstance(messages, list):
+            changed[key] = [_as_typed(m, typed) if isinstance(m, Mapping) else m for m in messages]
+    return changed
+
+
+def _as_typed(message: Mapping[str, Any], typed: dict[str, list[str]]) -> Mapping[str, Any]:
+    content = message.get("content")
+    if message.get("role") != "user" or not isinstance(content, str):
+        return message
+    originals = typed.get(content)
+    if not originals:
+        return message
+    # The same words twice: the first message is the first prompt. One more than there were prompts keeps the last.
+    return {**message, "content": originals.pop(0) if len(originals) > 1 else originals[0]}
 
 
 def _dated(content: Any, day: str) -> Any:

@@ -87,7 +87,7 @@ def _choice(fit: Fit, param: Param, choice: Any) -> Iterator[Option]:
         for match in re.finditer(edge_left + pattern + r"(?:e?s)?" + edge_right, fit.scene.text, flags):
             is_any = True
             at = fit.scene.at(match.start())
-            extra = fit.anchor(param, at, fit.behind(match.end())) + fit.lead(param, fit.scene.lead_of(at)[0])
+            extra = fit.anchor(param, at, fit.scene.behind(match.end())) + fit.lead(param, fit.scene.lead_of(at)[0])
             lone = 0.5 if len(spelled) <= 2 and spelled.isalpha() and extra < 0.4 else 0.0
             ordinary = 0.35 if spelled.lower() in STOPWORDS and extra < 0.4 else 0.0
             yield Option(choice, 1.2 + 0.3 * extra - lone - ordinary, match.start(), match.end())
@@ -147,7 +147,23 @@ def booleans(fit: Fit, param: Param) -> Iterator[Option]:
     words = [
         w
         for w in param.words
-        if w not in ("is", "should", "use", "show", "with", "get", "include", "enabl", "flag", "allow", "do")
+        if w
+        not in (
+            "onli",
+            "only",
+            "all",
+            "is",
+            "should",
+            "use",
+            "show",
+            "with",
+            "get",
+            "include",
+            "enabl",
+            "flag",
+            "allow",
+            "do",
+        )
     ]
     if not words:
         return

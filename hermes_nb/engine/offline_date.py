@@ -29,12 +29,13 @@ _PATTERNS = [
     re.compile(r"\bin\s+(?P<ahead>\d+)\s+(?P<ahead_unit>day|week)s?(?:\s+time)?\b(?=\s*[.?!,]|\s*$)", re.I),
     re.compile(r"\b(?P<back>\d+)\s+(?P<back_unit>day|week)s?\s+ago\b", re.I),
 ]
+_YEAR_MONTH = re.compile(rf"\b{_YEAR}-(?P<number>0[1-9]|1[0-2])\b(?!-)", re.I)
 _TIME = re.compile(rf"\b(?:{_TIME_TEXT})|\b(?:noon|midnight|midday)\b|\b(?P<oclock>\d{{1,2}})\s*o'?clock\b", re.I)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A date (`kind` date, value `2025-03-14`), a time (`14:30`) or both (`2025-03-14T14:30`)."""
+    """A date (`kind` date, value `2025-03-14`), a time (`14:30`), both (datetime) or a month (`2025-03`)."""
 
     kind: str
     value: str
@@ -52,6 +53,9 @@ def dates(text: str, today: str) -> list[Found]:
             if value and not any(f.start < match.end() and match.start() < f.end for f in found):
                 start = match.start("weekday") if match.groupdict().get("which") == "on" else match.start()
                 found.append(Found("datetime" if "T" in value else "date", value, start, match.end()))
+    for match in _YEAR_MONTH.finditer(text):
+        if not any(f.start < match.end() and match.start() < f.end for f in found):
+            found.append(Found("month", match.group(), match.start(), match.end()))
     for match in _TIME.finditer(text):
         clock = _clock(match.group(), match["oclock"])
         if clock and not any(f.start < match.end() and match.start() < f.end for f in found):

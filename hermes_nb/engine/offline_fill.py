@@ -104,7 +104,11 @@ def _search(per_param: list[tuple[Param, list[Option]]], scene: Scene) -> _State
             grown.append(_State(state.score - (MISSING if param.is_required else 0.0), state.chosen))
             for option in found:
                 if not any(o.start < option.end and option.start < o.end for _, o in state.chosen):
-                    gain = option.score + _order(state, param, option) - (0 if param.is_required else 0.65)
+                    gain = (
+                        option.score
+                        + _order(state, param, option)
+                        - (0 if param.is_required else 0.5 if param.is_number else 0.65)
+                    )
                     grown.append(_State(state.score + gain, (*state.chosen, (param, option))))
         grown.sort(key=lambda s: -s.score)
         beam = grown[:BEAM]

@@ -131,7 +131,7 @@ class Fit:
         others = (p for p in self.profile.params if p is not param)
         if any(lead in p.leads or lead in p.parts for p in others):
             return -0.35
-        return -0.1 if lead in ("by", "with") else 0.0
+        return -0.1 if lead == "by" else 0.0
 
     def _alignments(self) -> dict[int, str]:
         """`base and height as 6 and 10`: where a value starts -> the parameter named at its place in the row before."""
@@ -149,7 +149,3 @@ class Fit:
             if len(named) == len(members) > 1:
                 aligned.update(zip((m.start for m in members), reversed(named), strict=True))
         return aligned
-
-    def behind(self, position: int) -> int:
-        """Index of the first token that begins at or after a position of the text."""
-        return next((i for i, t in enumerate(self.scene.tokens) if t.start >= position), len(self.scene.tokens))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hermes_nb.engine.offline_fill import Filling, fill
-from hermes_nb.engine.offline_profile import Profile
+from hermes_nb.engine.offline_profile import Profile, shape
 from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_thesaurus import PHRASES, similarity
 from hermes_nb.engine.offline_words import WEAK
@@ -91,12 +91,24 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
     words = sum(found * rarity[stem] for stem, found in best.items()) + coverage
     evidence = max(words, 0.8 * (sum(best.values()) + coverage))
     if not filling.missing:
-        telling = 0.25 * sum(
+        telling = 0.6 * any(
+            p.shapes and isinstance(v, str) and shape(v) in p.shapes
+            for p in profile.params
+            if (v := filling.values.get(p.name)) is not None
+        )
+        telling += 0.25 * sum(
             _TELLING.get(p.sort, 0.0) for p in profile.params if filling.strengths.get(p.name, 0.0) > 0.9
         )
+        if telling >= 0.5:
+            closest = max(closest, 0.5)
         words += telling
         evidence += telling
         evidence += min(0.4, 0.2 * sum(strength >= 1.05 for strength in filling.strengths.values()))
+    weak = any(
+        p.is_required and p.kind == "string" and filling.strengths.get(p.name, 1.0) < 0.5 for p in profile.params
+    )
+    if weak and coverage < 0.45 and len(profile.name_stems) > 1:
+        evidence -= 0.3  # half of the tool's name, and a value that is hardly one
     if _HOW_TO.match(scene.text) and sum(strength >= 1.05 for strength in filling.strengths.values()) < 2:
         evidence -= 0.35  # a question for knowledge, more often than not
     is_named = _is_named(scene.text, profile)

@@ -14,7 +14,7 @@ from hermes_nb.engine import offline_date
 from hermes_nb.engine.offline_unit import unit_of
 from hermes_nb.engine.offline_words import Token, number_word, ordinal_word, tokens
 
-_QUOTED = re.compile(
+QUOTED = re.compile(
     r"```(?:\w+\n)?(?P<fence>.+?)```|`(?P<tick>[^`]+)`|\"(?P<double>[^\"]+)\"|“(?P<curly>[^”]+)”|«(?P<guillemet>[^»]+)»"
     r"|(?<![\w'])'(?P<single>[^'\n]+(?:'\w[^'\n]*)*)'(?!\w)",
     re.S,
@@ -28,6 +28,7 @@ _PATH = re.compile(
     r"|(?<![\w/])(?!and/|his/|he/|she/|yes/|km/|w/)[a-z_.][\w.-]{2,}/[\w.-]{2,}(?![\w/])"
     r"|(?<![\w/])[\w.-]+/(?=[\s?!,;]|$)|\b(?:[\w.-]+/){2,}[\w.-]*|\b[\w.-]+/(?=[\w.-]*[a-z])[\w.-]+\.\w+"
 )
+_HANDLE = re.compile(r"(?<!\w)[#@][^\W\d_][\w-]*")
 _PHONE = re.compile(r"(?<![\w.])\+\d[\d ().-]{6,}\d(?!\w)|(?<![\w.-])\(?\d{3}\)?[-. ]\d{3,4}[-. ]\d{4}(?![\w.-])")
 _CODE = re.compile(
     r"\b(?=[\w.-]*\d)(?=[\w.-]*[^\W\d_])(?!\d[\d.,]*[^\W\d_]{1,3}\b(?![-.]\w))(?!\d[\d.,]*-[a-z]+)(?!\d[\d.]*[eE][-+]?\d+\b)\w+(?:[-.]\w+)*"
@@ -80,7 +81,7 @@ def mentions(text: str, today: str) -> list[Mention]:
         if not any(m.overlaps(start, end) for m in found):
             found.append(Mention(kind, value, start, end, **extra))
 
-    for match in _QUOTED.finditer(text):
+    for match in QUOTED.finditer(text):
         kind = "fence" if match["fence"] else "quoted"
         value = next(g for g in match.groups() if g is not None)
         add(kind, value.strip() if kind == "fence" else value, match.start(), match.end())
@@ -96,6 +97,8 @@ def mentions(text: str, today: str) -> list[Mention]:
         value = match.group().rstrip(".")
         if value and not re.fullmatch(r"[\d.]+/[\d.]+", value):
             add("path", value, match.start(), match.start() + len(value))
+    for match in _HANDLE.finditer(text):
+        add("code", match.group(), match.start(), match.end())
     for match in _CODE.finditer(text):
         if not re.fullmatch(r"(?:\d+(?:st|nd|rd|th)|\d+s)", match.group()):
             value = match.group().lstrip("#")

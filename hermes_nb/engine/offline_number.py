@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 from hermes_nb.engine import offline_unit as units
@@ -22,11 +23,11 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
     value: Any = mention.value
     score = 0.4
     first = fit.scene.at(mention.start)
-    last = fit.behind(mention.end)
+    last = fit.scene.behind(mention.end)
     anchor = fit.anchor(param, first, last)
     span = _span_of(fit, mention)
     if span:
-        anchor = max(anchor, fit.anchor(param, fit.scene.at(span[0].start), fit.behind(span[1].end)))
+        anchor = max(anchor, fit.anchor(param, fit.scene.at(span[0].start), fit.scene.behind(span[1].end)))
         score += 0.3 * _end_of(param, mention is span[0])
     own, theirs = param.unit, mention.unit
     if (
@@ -55,7 +56,7 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
         value = round(value / 100, 10)
     score += anchor
     score += fit.lead(param, fit.scene.lead_of(first)[0]) * 0.5
-    score += _year(param, mention)
+    score += _year(param, mention) + _compared(fit, param, first)
     is_count = bool(COUNT_WORDS & set(param.words)) or param.name in ("n", "k", "top_n", "top_k")
     if is_count:
         score += _counted(fit, first, last)
@@ -98,6 +99,32 @@ def _end_of(param: Param, is_first: bool) -> int:
     parts = set(param.parts)
     is_low, is_high = bool(parts & _LOW), bool(parts & _HIGH)
     return 0 if is_low == is_high else 1 if is_low == is_first else -1
+
+
+_AT_LEAST = re.compile(
+    r"(?:more than|at least|over|above|greater than|higher than|minimum(?: of)?|older than|exceeding|from|>=?)\s*$",
+    re.I,
+)
+_AT_MOST = re.compile(
+    r"(?:less than|at most|under|below|lower than|up to|maximum(?: of)?|younger than|cheaper than|within"
+    r"|no more than|<=?)\s*$",
+    re.I,
+)
+
+
+def _compared(fit: Fit, param: Param, first: int) -> float:
+    """What `more than` or `at most` before a number says for a parameter that is a minimum or a maximum."""
+    before = fit.scene.text[: fit.scene.tokens[first].start].replace("$", "").rstrip() + " " if first else ""
+    parts = set(param.parts)
+    is_low, is_high = (
+        bool(parts & {"min", "minimum", "lower", "least"}),
+        bool(parts & {"max", "maximum", "upper", "most", "limit"}),
+    )
+    if _AT_LEAST.search(before):
+        return 0.45 * (is_low - is_high)
+    if _AT_MOST.search(before):
+        return 0.45 * (is_high - is_low)
+    return 0.0
 
 
 def _counted(fit: Fit, first: int, last: int) -> float:

@@ -16,7 +16,8 @@ from hermes_nb.engine.offline_literal import items
 from hermes_nb.engine.offline_mention import Mention
 from hermes_nb.engine.offline_number import number
 from hermes_nb.engine.offline_profile import Param
-from hermes_nb.engine.offline_scene import Scene, Span
+from hermes_nb.engine.offline_row import rows
+from hermes_nb.engine.offline_scene import Span
 from hermes_nb.engine.offline_string import string
 
 
@@ -67,7 +68,7 @@ def _part_of(param: Param, mention: Mention) -> int | None:
 
 
 def _strings(fit: Fit, param: Param) -> Iterator[Option]:
-    coordinated = _coordinated(fit.scene)
+    coordinated = rows(fit.scene)
     for span in fit.scene.spans:
         if option := string(fit, param, span):
             sisters = next((c for c in coordinated if c[0].start == span.start and c[0].end == span.end), None)
@@ -80,52 +81,6 @@ def _strings(fit: Fit, param: Param) -> Iterator[Option]:
 
 
 _LIKE = {"caps": "proper"}
-
-
-def _coordinated(scene: Scene) -> list[list[Span]]:
-    """Runs of like spans joined by commas and `and`: `Paris, Rome and Oslo`."""
-    runs: list[list[Span]] = []
-    for forms in (
-        ("quoted", "code", "path", "date"),
-        ("proper", "caps"),
-        ("ident",),
-        ("chunk", "ident", "proper", "quoted", "caps", "code"),
-    ):
-        spans = _widest([s for s in scene.spans if s.form in forms])
-        run: list[Span] = []
-        for span in spans:
-            if run and _is_joint(scene.text[run[-1].end : span.start]):
-                run.append(span)
-                continue
-            if len(run) > 1:
-                runs.append(run)
-            run = [span]
-        if len(run) > 1:
-            runs.append(run)
-    return runs
-
-
-def _is_joint(between: str) -> bool:
-    words = between.replace(",", " , ").lower().split()
-    joints = sum(w in (",", "and", "or", "&") for w in words)
-    return 1 <= joints <= 2 and len(words) - joints <= 2 and all(w in _BETWEEN for w in words)
-
-
-_BETWEEN = frozenset({",", "and", "or", "&", "the", "a", "an", "in", "for", "of", "on", "to", "at", "also", "from"})
-
-
-def _widest(spans: list[Span]) -> list[Span]:
-    """The spans that no other contains, in order."""
-    kept = [
-        s
-        for s in spans
-        if not any(
-            o is not s and o.start <= s.start and s.end <= o.end and (o.end - o.start) > (s.end - s.start)
-            for o in spans
-        )
-    ]
-    kept.sort(key=lambda s: s.start)
-    return kept
 
 
 def _arrays(fit: Fit, param: Param) -> Iterator[Option]:
@@ -144,7 +99,7 @@ def _arrays(fit: Fit, param: Param) -> Iterator[Option]:
         values = items(param, mention.value)
         numeric = all(isinstance(v, int | float) for v in values)
         if len(values) == len(mention.value) and (numeric or item.kind not in ("integer", "number")):
-            first, last = scene.at(mention.start), fit.behind(mention.end)
+            first, last = scene.at(mention.start), fit.scene.behind(mention.end)
             good = 0.85 if item.is_number else 1.1 if not numeric else 0.3
             yield Option(values, good + fit.anchor(param, first, last) + 0.05 * len(values), mention.start, mention.end)
     if item.is_number and {"rang", "interval", "limit", "bound", "period", "span", "window"} & set(param.words):
@@ -170,7 +125,7 @@ def _ranges(fit: Fit, param: Param, item: Param) -> Iterator[Option]:
 def _string_lists(fit: Fit, param: Param, item: Param) -> Iterator[Option]:
     as_item = replace(item, name=param.name, words=param.words, parts=param.parts, sort=param.sort, is_required=True)
     others = {p.name.lower() for p in fit.profile.params if p.name != param.name}
-    for run in _coordinated(fit.scene):
+    for run in rows(fit.scene):
         while len(run) > 2 and run[-1].value.split()[0].lower() in others:
             run = run[:-1]  # `x, y and z, seed 1`
         members = [o for i in range(len(run)) if (o := _member(fit, as_item, run, i))]
@@ -183,7 +138,7 @@ def _string_lists(fit: Fit, param: Param, item: Param) -> Iterator[Option]:
         values = list(dict.fromkeys(o.value for o in members))
         yield Option(values, score, members[0].start, members[-1].end)
     as_item = replace(as_item, is_required=param.is_required)
-    listed = [(r[0].start, r[-1].end) for r in _coordinated(fit.scene)]
+    listed = [(r[0].start, r[-1].end) for r in rows(fit.scene)]
     for span in fit.scene.spans:
         if span.form != "tail" and (option := string(fit, as_item, span)):
             partial = any(a <= span.start and span.end <= b for a, b in listed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +27,7 @@ url: url uri link website webpage endpoint
 sql: sql statement
 path: path file filename filepath directory folder dir csv
 datetime: datetime timestamp
+month: month
 date: date day due deadline birthday birthdate dob
 time: clock
 language: language lang tongue
@@ -92,6 +93,7 @@ _FRACTION = re.compile(
     r"|0(?:\.0)?\s?[-–]\s?1(?:\.0)?\b(?!\d)|\[0, 1\]",
     re.I,
 )
+_EXAMPLES = re.compile(r"(?:e\.g\.,?|for example,?|such as|like)\s*([^.;)]*)", re.I)
 _UNIT_IN_TEXT = re.compile(
     r"\b(?:in|as)\s+(?:whole\s+)?([a-z]{2,12}|%)(?!\w)|\(([^\W\d_]{1,12}|%)\)|[Nn]umber of ([a-z]+)\b", re.I
 )
@@ -110,7 +112,9 @@ class Param:
     is_required: bool
     words: tuple[str, ...]  # stems of its name
     parts: tuple[str, ...]  # lower-case words of its name, prepositions too
-    told: frozenset[str]  # stems of its description
+    told: frozenset[str]  # stems of its description, examples left out
+    shown: frozenset[str]  # stems of the examples in it
+    shapes: frozenset[str]  # of the examples that look like codes
     sort: str
     choices: tuple[Any, ...] = ()
     is_closed: bool = True  # whether nothing but the choices fits
@@ -255,7 +259,11 @@ def _param(name: str, raw: Mapping[str, Any], root: Mapping[str, Any], is_requir
         is_required=is_required,
         words=words,
         parts=parts,
-        told=frozenset(stems(description)),
+        told=frozenset(stems(_EXAMPLES.sub(" ", description))),
+        shown=frozenset(w for m in _EXAMPLES.finditer(description) for w in stems(m[1])),
+        shapes=frozenset(
+            shape(w) for m in _EXAMPLES.finditer(description) for w in re.findall(r"[\w-]+", m[1]) if is_code_like(w)
+        ),
         sort=_sort(parts, schema, description, kind),
         choices=choices,
         is_closed=is_closed,
@@ -340,16 +348,20 @@ def _leads_told(parts: Sequence[str], *texts: str) -> frozenset[str]:
         words = re.findall(r"[a-z]+", text.lower())
         for i, word in enumerate(words):
             if stem(word) in names:
-                before = [
-                    w for w in words[max(0, i - 2) : i] if w not in ("the", "a", "an", "one", "given", "each", "some")
-                ]
-                if before and before[-1] in LEADS and before[-1] != "of":
+                before = [w for w in words[max(0, i - 3) : i] if w in LEADS]
+                if before and before[-1] != "of":
                     found.add(before[-1])
             if word in ("from", "to", "into") and i + 1 == len(words) and text is not texts[0]:
                 found.add(word)
     return frozenset(found)
 
 
-def as_json(value: Any) -> str:
-    """Arguments as the raw text of a call."""
-    return json.dumps(value, ensure_ascii=False)
+def is_code_like(word: str) -> bool:
+    """Whether a word is a code: capitals only, or letters and digits."""
+    return (word.isupper() and len(word) > 1) or (any(c.isdigit() for c in word) and any(c.isalpha() for c in word))
+
+
+def shape(word: str) -> str:
+    """What a code looks like: `A0` for `LH400`, `A-0` for `AB-12`, `A` for `AAPL`."""
+    signs = ("A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word)
+    return "".join(sign for sign, _ in itertools.groupby(signs))

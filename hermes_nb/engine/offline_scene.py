@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import re
 from dataclasses import dataclass
@@ -32,7 +33,13 @@ _ADDRESS = re.compile(
     r"\b\d+[a-z]?\s+(?:[^\W\d_]+\s+){1,3}(?:street|st|avenue|ave|road|rd|lane|ln|drive|dr|boulevard|blvd|way|square)\b",
     re.I,
 )
+_TO_DO = re.compile(
+    r"\b(?:remind(?:er)?(?:\s+me)?|remember|forget|need|have|ought|supposed)\s+(?:(?:me|us)\s+)?to\b(?!\s+(?:remember|be)\b)",
+    re.I,
+)
+_SAID = frozenset({"that", "saying", "says", "reading", ":"})
 _NAMED = frozenset({"proper", "caps", "quoted", "code", "ident", "path", "number"})
+LONG_LIST = 12  # the members of a longer list are no values of their own
 _MAX_TAILS = 7
 _CUES = PREPOSITIONS | {"that", ":", "=", "say", "says", "me"}
 
@@ -64,23 +71,33 @@ class Scene:
         self.today = today
         self.tokens: list[Token] = tokens(text)
         self.mentions: list[Mention] = mentions(text, today)
-        self.atoms = [m for m in self.mentions if m.kind != "list"]
         self.lists = [m for m in self.mentions if m.kind == "list"]
-        self._covered = [self._mention_of(t) for t in self.tokens]
+        long = [m for m in self.lists if len(m.value) > LONG_LIST]
+        self.atoms = [
+            m for m in self.mentions if m.kind != "list" and not any(x.overlaps(m.start, m.end) for x in long)
+        ]
+        self._starts = [t.start for t in self.tokens]
+        self._ends = [t.end for t in self.tokens]
+        self._covered: list[Mention | None] = [None] * len(self.tokens)
+        for mention in (*self.atoms, *long):
+            for i in range(self.at(mention.start), self.behind(mention.end)):
+                self._covered[i] = mention
         self.verbs = self._verbs()
         self.names: list[tuple[int, int]] = []  # token ranges of capitalised names, as long as they go
         self.spans: list[Span] = self._spans()
+        self.rows: list[list[Span]] | None = None  # see `offline_row`
 
     def at(self, position: int) -> int:
         """Index of the first token that ends behind a position of the text."""
-        return next((i for i, t in enumerate(self.tokens) if t.end > position), len(self.tokens))
+        return bisect.bisect_right(self._ends, position)
+
+    def behind(self, position: int) -> int:
+        """Index of the first token that begins at or after a position of the text."""
+        return bisect.bisect_left(self._starts, position)
 
     def is_free(self, index: int) -> bool:
         """Whether no mention covers a token."""
         return self._covered[index] is None
-
-    def _mention_of(self, token: Token) -> Mention | None:
-        return next((m for m in self.atoms if m.overlaps(token.start, token.end)), None)
 
     def _verbs(self) -> frozenset[int]:
         """Indices of tokens that open a clause and so are likely its verb."""
@@ -182,7 +199,7 @@ class Scene:
 
     def _span(self, form: str, start: int, end: int, value: str | None = None, lead: str | None = None) -> Span:
         first = self.at(start)
-        last = next((i for i in range(len(self.tokens), first, -1) if self.tokens[i - 1].start < end), first)
+        last = max(first, self.behind(end))
         if lead is None:
             lead = self.lead_of(first, 3 if form in _NAMED else 0)[0]
         return Span(form, self.text[start:end].strip() if value is None else value, start, end, first, last, lead)
@@ -319,7 +336,7 @@ class Scene:
 
     def _tails(self) -> list[Span]:
         spans: list[Span] = []
-        starts: list[tuple[int, str]] = []
+        starts = [(self.at(m.end() - 1) + 1, "to-do") for m in _TO_DO.finditer(self.text)]
         for i, token in enumerate(self.tokens):
             if self.is_free(i) and token.lower in _CUES:
                 starts.append((i + 1, token.lower))
@@ -327,11 +344,12 @@ class Scene:
                 starts.append((i + 1, "object"))
         for start, lead in starts:
             first = start
-            while first < len(self.tokens) and self.tokens[first].lower in _DETERMINERS:
+            while first < len(self.tokens) and self.tokens[first].lower in _DETERMINERS and lead not in _SAID:
                 first += 1
             if first < len(self.tokens) and self._opens_no_tail(first):
                 continue
-            spans.extend(self._run("tail", first, end, lead) for end in self._tail_ends(first))
+            ends = (end for end in self._tail_ends(first) if any(self.is_free(i) for i in range(first, end)))
+            spans.extend(self._run("tail", first, end, lead) for end in ends)
         return spans
 
     def _opens_no_tail(self, index: int) -> bool:
@@ -340,25 +358,24 @@ class Scene:
         return self.tokens[index].lower in PREPOSITIONS or (covering is not None and covering.kind == "quoted")
 
     def _tail_ends(self, first: int) -> list[int]:
+        """Where a stretch may end: before a preposition, a comma, a value, and where the clause does."""
         ends: list[int] = []
         i = first
-        while i < len(self.tokens):
-            token = self.tokens[i]
-            if (
-                self.is_free(i)
-                and (token.is_break or token.lower in ("which", "who"))
-                and not (token.text == "." and i + 1 < len(self.tokens) and self.tokens[i + 1].start == token.end)
-            ):
-                break
-            if (
-                i > first
-                and self.is_free(i)
-                and (token.lower in PREPOSITIONS or token.text == "," or token.lower in ("and", "or"))
-            ):
+        while i < len(self.tokens) and not self._ends_clause(i):
+            token, is_free = self.tokens[i], self.is_free(i)
+            is_edge = is_free and (token.lower in PREPOSITIONS or token.lower in (",", "and", "or"))
+            if i > first and (is_edge or (not is_free and self._is_inner(i - 1))):
                 ends.append(i)
             i += 1
         ends.append(i)
         return [e for e in ends[-_MAX_TAILS:] if e > first]
+
+    def _ends_clause(self, index: int) -> bool:
+        token = self.tokens[index]
+        if not self.is_free(index) or not (token.is_break or token.lower in ("which", "who")):
+            return False
+        after = self.tokens[index + 1 : index + 2]
+        return not (token.text == "." and after and after[0].start == token.end)
 
 
 _SKIPPED_OPENINGS = frozenset(

@@ -6,7 +6,7 @@ import re
 
 from hermes_nb.engine import offline_unit as units
 from hermes_nb.engine.offline_fit import Fit, Option
-from hermes_nb.engine.offline_profile import Param
+from hermes_nb.engine.offline_profile import Param, shape
 from hermes_nb.engine.offline_scene import Span
 from hermes_nb.engine.offline_thesaurus import notions, similarity
 from hermes_nb.engine.offline_words import WEAK
@@ -31,6 +31,7 @@ sql: sql 1.2 fence 0.95 quoted 0.85
 expression: expression 0.85 quoted 0.9 code 0.75 fence 0.7 tail 0.1 caps 0.4 proper 0.4 chunk 0.1
 language: proper 0.6 quoted 0.15 caps 0.3 chunk 0.15
 currency: unit 0.3 caps 0.8 quoted 0.4 proper 0.3 chunk 0.1
+month: month 1 date 0.8 proper 0.4 quoted 0.5 chunk 0.1
 unit: unit 0.35 quoted 0.5 chunk 0.12 proper 0.3 caps 0.2
 date: when 0.8 date 1 datetime 0.8 quoted 0.4 tail 0.02
 datetime: datetime 1 date 0.8 quoted 0.4
@@ -67,6 +68,8 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     start, end = span.start, span.end
     if span.form in ("proper", "caps", "chunk", "ident") and _cuts_name(fit, span):
         return None
+    if span.form == "tail" and param.sort not in _FREE and span.last - span.first > 8:
+        return None
     known = _known(param, value, span.form)
     if known:
         value, gain = known
@@ -100,6 +103,14 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score += 0.5  # the name says what it is: `Hilton Hotel`, `Premier League`
     if span.form == "chunk" and any(span.first <= a and b <= span.last for a, b in fit.scene.names):
         score -= 0.25  # a name with other words around it
+    if span.form == "tail" and span.lead == "to-do" and param.sort in _FREE:
+        score += 0.4
+    if span.form == "chunk" and param.sort == "text" and span.last - span.first == 1:
+        score -= 0.1  # a word is hardly a text
+    if value and shape(value) in param.shapes:
+        score += 0.3
+    if param.shown and any(t.stem in param.shown for t in fit.scene.tokens[span.first : span.last]):
+        score += 0.3  # one of the examples
     if span.form == "chunk" and span.lead == "object":
         score += 0.15
     if span.form == "chunk" and span.lead in _PLACING and fit.scene.tokens[span.last - 1].text.isdigit():
@@ -121,7 +132,8 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
 
 _SUPERLATIVES = frozenset(
     """best worst closest nearest cheapest fastest shortest longest highest lowest largest biggest smallest newest oldest
-    top first last next good great local nearby popular favorite favourite available""".split()
+    top first last next good great local nearby popular favorite favourite available most least more less fewer
+    tomorrow today yesterday tonight now currently""".split()
 )
 
 
@@ -175,13 +187,19 @@ def _cuts_name(fit: Fit, span: Span) -> bool:
 def _own_words(fit: Fit, param: Param, span: Span) -> float:
     """The penalty for a value made of words that name the tool or a parameter."""
     tokens = fit.scene.tokens
-    inside = range(span.first, span.last)
+    inside = range(span.first, min(span.last, span.first + 30))
     words = [i for i in inside if tokens[i].is_content]
     if not words:
-        return 0.0 if span.form in ("caps", "proper") else 0.5
+        return {"caps": 0.0, "proper": 0.0, "tail": 0.2}.get(span.form, 0.5)
     named = {i for a, b in fit.scene.names for i in range(a, b)}
     empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in WEAK}
-    own = {i for i in words if tokens[i].stem in fit.own or (len(words) > 1 and tokens[i].stem in param.told)} | empty
+    own = {i for i in words if tokens[i].stem in fit.own or tokens[i].stem in param.told} | empty
+    if len(words) > 1:
+        own |= {
+            i
+            for i in (words[0], words[-1])
+            if any(similarity(tokens[i].stem, w) >= 0.7 for w in fit.profile.name_stems)
+        }
     if span.form == "proper":
         later = [i for i in words if i not in named]
         if any(i in own or tokens[i].stem in fit.profile.told_stems for i in later):

@@ -9,6 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_nb.engine.offline_mention import QUOTED
+
+MAX_PROMPT_CHARS = 1_000
 _STEER = re.compile(r"\[OUT-OF-BAND USER MESSAGE[^\]]*\]\s*(.*?)\s*\[/OUT-OF-BAND USER MESSAGE\]", re.S)
 _DESCRIBED = re.compile(r"[A-Za-z_]\w*: [\w.]+(?:, |\n|$)")
 _DAY = re.compile(
@@ -85,7 +88,8 @@ def talk(messages: Sequence[Mapping[str, Any]]) -> Talk:
         return Talk("", [], day=day)
     prompt, done, _ = turns[-1]
     prompt, variables = _without_context(prompt)
-    return Talk("\n".join([prompt, *steered]), done, turns[:-1], variables, day)
+    earlier = [(_bounded(p), d, a) for p, d, a in turns[-3:-1]]
+    return Talk("\n".join([_bounded(prompt), *steered]), done, earlier, variables, day)
 
 
 def _text(content: Any) -> str:
@@ -140,6 +144,18 @@ def _done(name: str, arguments: Mapping[str, Any], text: str) -> Done:
     elif isinstance(result, str) and re.match(r"(?:\[TOOL_ERROR\]|Error\b|Traceback\b)", result):
         return Done(name, arguments, result, result)
     return Done(name, arguments, result)
+
+
+def _bounded(prompt: str) -> str:
+    """The prompt, where a long text below or behind a short request is put in a fence, as one value, and what is too
+    long to be a request is cut in the middle."""
+    if len(prompt) <= MAX_PROMPT_CHARS or len(QUOTED.sub("", prompt)) <= MAX_PROMPT_CHARS:
+        return prompt
+    match = re.match(r"(?P<request>[^\n]{3,300}?)(?:\n+|:\s+)(?P<text>.{600,})\Z", prompt, re.S)
+    if match:
+        return f"{match['request']}:\n```\n{match['text']}\n```"
+    half = MAX_PROMPT_CHARS // 2
+    return f"{prompt[:half]}\n{prompt[-half:]}"
 
 
 def _without_context(prompt: str) -> tuple[str, tuple[str, ...]]:

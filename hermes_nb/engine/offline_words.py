@@ -149,7 +149,8 @@ def stem(word: str) -> str:
 
 
 _ENDINGS = (
-    ("ization", 3, "iz"), ("ically", 4, ""), ("ator", 4, "at"), ("ication", 3, "y"), ("ing", 3, ""), ("ion", 4, ""),
+    ("ization", 3, "iz"), ("ically", 4, ""), ("ator", 4, "at"), ("ctor", 3, "ct"), ("stor", 4, "st"), ("itor", 3, "it"),
+    ("ication", 3, "y"), ("ing", 3, ""), ("ion", 4, ""),
     ("ied", 3, "y"), ("ed", 3, ""), ("ly", 4, ""), ("al", 5, ""),
 )  # fmt: skip
 

@@ -6,14 +6,15 @@ what came of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace, TracebackType
 from typing import Any
 
 from hermes_nb.engine import outcome, quirk, reply
-from hermes_nb.engine.fingerprint import with_date
+from hermes_nb.engine.fingerprint import with_date, with_prompts
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
+from hermes_nb.engine.tool_schema import garbled, restored
 from hermes_nb.engine.toolbox import Toolbox, spread_duplicates
 
 
@@ -32,13 +33,15 @@ class Strand:
         provider: What its provider is called by its user.
         replay: Responses kept by earlier attempts, by (fingerprint, occurrence).
         day: The session's first day as Hermes writes it; "" leaves today's.
+        prompts: The conversation's prompts as they were typed.
         reach: Knows which addresses answer; None watches none.
         on_silence: Told when the address swallows what is sent.
     """
 
     def __init__(
         self, recorder: Recorder, toolbox: Toolbox, hermes: SimpleNamespace, asker: Any, *, provider: str,
-        replay: Mapping[tuple[str, int], Mapping[str, Any]] = {}, day: str = "", reach: Reach | None = None,
+        replay: Mapping[tuple[str, int], Mapping[str, Any]] = {}, day: str = "",
+        prompts: Sequence[str] = (), reach: Reach | None = None,
         on_silence: Callable[[str], None] = lambda text: None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
@@ -48,6 +51,8 @@ class Strand:
         self.provider = provider
         self._replay = replay
         self._day = day
+        self._prompts = prompts
+        self._garbled = garbled(toolbox.specs.values())
         self._reach = reach
         self._on_silence = on_silence
 
@@ -57,6 +62,9 @@ class Strand:
             self.toolbox.close_batch(request.get("messages") or ())
             if self._day:
                 request = with_date(request, self._day)
+            request = with_prompts(request, self._prompts)
+            if self._garbled and request.get("tools"):
+                request = {**request, "tools": restored(request["tools"], self._garbled)}
             is_own = context.get("provider") in (None, self._asker.provider)
             provider = self.provider if is_own else str(context["provider"])
             call, print_ = self.recorder.start_call(request, str(context.get("api_request_id", "")), provider)

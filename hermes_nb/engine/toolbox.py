@@ -51,7 +51,7 @@ class Toolbox:
     ) -> None:
         self._recorder = recorder
         self._outbox = outbox
-        self._specs = specs
+        self.specs = specs
         self._replay = replay
         self._batch: list[Call] = []
         self._by_span: dict[str, Call] = {}
@@ -108,7 +108,7 @@ class Toolbox:
         if kept is not None and kept.name == name and same_arguments(kept.arguments, given):
             self._record(call, {**kept.body, "replayed": True})
             return kept.body.get("result", "")
-        if name in self._specs:
+        if name in self.specs:
             return self._run_in_kernel(call)
         return self._run_builtin(call, next_call)
 
@@ -158,7 +158,7 @@ class Toolbox:
             return group or [call]
 
     def _may_overlap(self, call: Call) -> bool:
-        spec = self._specs.get(call.name)
+        spec = self.specs.get(call.name)
         return spec is not None and (spec.parallel or spec.is_async) and is_object(call.arguments)
 
     def _ask(self, call: Call) -> None:

@@ -54,6 +54,7 @@ class Turn:
         self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept)
         self._questions = Questions(self._recorder)
         self._history = [dict(m) for m in message.get("history") or ()]
+        self._prompt: Any = ""
         self._lock = threading.Lock()
         self._stop_reason: str | None = None
         self._silence = ""
@@ -106,13 +107,26 @@ class Turn:
 
     # -- the turn's own thread ---------------------------------------------------------------------------------------
 
+    def start_clock(self) -> None:
+        """From now on its `timeout_s` counts."""
+        timeout_s = self._message.get("timeout_s")
+        if timeout_s:
+            self._timer = threading.Timer(float(timeout_s), self.stop, ["timeout"])
+            self._timer.daemon = True
+            self._timer.start()
+
     def run(self, bound: BoundAgent | None, hermes: SimpleNamespace | None, problem: Exception | None) -> None:
         """Run it to its end; always ends with `turn.done`."""
         model = bound.model if bound is not None else _NO_MODEL
         result: Mapping[str, Any] = {}
         try:
+            if bound is not None:
+                bound.enforce_config()
+            self._prompt = self._seen(self._message.get("prompt", ""), bound)
             self._say_started(bound, model)
-            if bound is None or hermes is None:
+            if self._stop_reason is not None and bound is None:
+                end = outcome.stopped(self._recorder, self._stop_reason)
+            elif bound is None or hermes is None:
                 hint = str(getattr(problem, "hint", ""))
                 end = Outcome("failed", error=str(problem), error_type=kind_of(problem), hint=hint)
             else:
@@ -129,7 +143,7 @@ class Turn:
         self._finish(end, result, model)
 
     def _say_started(self, bound: BoundAgent | None, model: outcome.Model) -> None:
-        prompt = self._message.get("prompt", "")
+        prompt = self._prompt
         data: dict[str, Any] = {
             "prompt": prompt if isinstance(prompt, str) else reply.flat_text({"content": prompt}),
             "agent": bound.name if bound is not None else self.agent_id,
@@ -147,13 +161,23 @@ class Turn:
         data.update(self._message.get("labels") or {})
         self._recorder.emit("turn.started", data)
 
+    @staticmethod
+    def _seen(prompt: Any, bound: BoundAgent | None) -> Any:
+        """The prompt, its images named in words for a model that takes none: Hermes would ask another model about them."""
+        if isinstance(prompt, str) or bound is None or not any(p.get("type") == "image" for p in prompt):
+            return prompt
+        routing, config = quirk.upstream("agent.image_routing"), quirk.upstream("hermes_cli.config").load_config()
+        if routing.decide_image_input_mode(bound.endpoint.provider, bound.model.id, config) == "native":
+            return prompt
+        return "\n\n".join(
+            str(p.get("text", "")) if p.get("type") != "image"
+            else f"[{p.get('mime_type') or 'image'}, {len(p.get('data', '')) * 3 // 4000} kB, not shown: model"
+            f" {bound.model.id} is not known to take images]"
+            for p in prompt
+        )  # fmt: skip
+
     def _converse(self, bound: BoundAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
-        prompt = self._message.get("prompt", "")
-        timeout_s = self._message.get("timeout_s")
-        if timeout_s:
-            self._timer = threading.Timer(float(timeout_s), self.stop, ["timeout"])
-            self._timer.daemon = True
-            self._timer.start()
+        prompt = self._prompt
         agent = bound.take(self.session_id, self._tools)
         agent.stream_delta_callback = self._recorder.on_delta
         agent.reasoning_callback = self._recorder.on_reasoning
@@ -167,6 +191,8 @@ class Turn:
             self._strands[self.session_id] = Strand(
                 self._recorder, self._toolbox, hermes, agent, provider=bound.model.provider, replay=self._replay,
                 reach=self._reach, day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
+                prompts=[m["content"] for m in [*self._history, {"role": "user", "content": prompt}]
+                         if m.get("role") == "user" and isinstance(m.get("content"), str)],
             )  # fmt: skip
             is_stopped = self._stop_reason is not None
         is_sound = is_stopped

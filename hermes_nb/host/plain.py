@@ -136,7 +136,9 @@ class PlainHost:
         from hermes_nb.host.sink import NullSink
         from hermes_nb.host.stream_sink import StreamSink
 
-        return NullSink() if quiet else StreamSink(caller.extra["streams"]["stdout"])
+        if quiet:
+            return NullSink()
+        return StreamSink(caller.extra["streams"]["stdout"], self._timer, is_live=not caller.background)
 
     @contextmanager
     def _hearing(self, job: Job) -> Iterator[None]:

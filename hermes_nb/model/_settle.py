@@ -106,7 +106,8 @@ class _Builder:
             if status == "stopped" and outcome == "timed_out":
                 status = outcome
         elif children:
-            text = max(children, key=lambda s: (s.start_unix_s, s.api_call, s.span_id)).text
+            latest = max(children, key=lambda s: (s.start_unix_s, s.api_call, s.span_id))
+            text = "" if latest.tool_calls else latest.text
         draft = SpanDraft(
             *self._common(root, got, root.id, None, self.agent, status),
             model=self.model or next((s.model for s in children if s.model), ""),

@@ -50,7 +50,8 @@ class Span:
         arguments: A tool call's arguments, raw JSON text.
         result: What the model got from a tool; the answer to a wait.
         result_chars: Length of the result before it was cut; None when unknown.
-        text: What a model call or a turn answered; while it runs, what has streamed so far.
+        text: What a model call or a turn answered; while it runs, what has streamed so far (of a turn: since its last
+            tool calls).
         reasoning: The model's reasoning, where the provider gives it.
         output: What a tool printed, the first 20,000 characters.
         output_chars: How much it printed.

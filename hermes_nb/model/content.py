@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 
@@ -24,3 +24,15 @@ def prompt_text(prompt: str | list[ContentPart]) -> str:
         p.text if p.type == "text" else f"[{p.mime_type or 'image'}, {len(p.data) * 3 // 4000} kB]" for p in prompt
     )
     return "\n\n".join(parts)
+
+
+def wire_parts(prompt: str | list[ContentPart], *, sees: bool) -> str | list[dict[str, str]]:
+    """The prompt as it crosses the wire: text, or the parts as plain data when there are images and the model sees.
+
+    Args:
+        prompt: What was asked.
+        sees: Whether the model takes images; when it does not, each is named in words.
+    """
+    if isinstance(prompt, str) or not sees or all(p.type == "text" for p in prompt):
+        return prompt_text(prompt)
+    return [asdict(p) for p in prompt]

@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import LoopBlockedError, UsageError
-from hermes_nb.model.agent import Agent, Model
-from hermes_nb.model.content import ContentPart, prompt_text
+from hermes_nb.model.agent import OFFLINE, Agent, Model
+from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.model_choice import ModelChoice
 from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.sessions.serving import namespace
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.sessions.turn import Turn
+from hermes_nb.sessions.typed_answer import TypedAnswer
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
@@ -116,8 +117,13 @@ class BoundAgent:
         return self.instance.worker.is_ready
 
     def continue_from(self, old: BoundAgent) -> None:
-        """Take over the conversation and the allowances of the agent that this one replaces."""
+        """Take over the conversation, the allowances and the attached tools of the agent that this one replaces."""
+        from hermes_nb.tools.decorator import as_tool
+
         self.session_id, self.always_allowed, self._results = old.session_id, old.always_allowed, old.results
+        own = {t.name for t in self.tools}
+        declared = {t.name for t in map(as_tool, old.config.tools)}
+        self.tools += [t for t in old.tools if t.name not in own | declared]  # attached since, by `add_tools`
 
     def take_notices(self) -> list[tuple[str, str]]:
         """Notices (code, text) that were not shown yet; shown once, in the first turn."""
@@ -210,6 +216,7 @@ class BoundAgent:
             session,
             turn_id=new_id("t"),
             prompt=text,
+            parts=wire_parts(prompt, sees=self.model.provider != OFFLINE),
             caller=caller,
             sink=hermes.host.open_sink(caller, quiet=quiet),
             shown_in=None if quiet else hermes.host.cell_id(),
@@ -261,6 +268,7 @@ class BoundAgent:
         session_id: str | None = None,
         again: bool | str = False,
         show: bool | None = None,
+        returns: Any = None,
     ) -> RunResult:
         """Run a turn to its end, or until it waits for an approval.
 
@@ -270,12 +278,35 @@ class BoundAgent:
             session_id: The conversation; None continues the agent's own.
             again: Replace a turn instead of adding one (see `submit`).
             show: Stream the answer; None does so in a notebook or IPython, and not in a script.
+            returns: A type (pydantic model, dataclass, `list[int]`, `pandas.DataFrame` ...): the answer is asked for as
+                JSON and comes validated as `result.value`. An answer that does not fit is asked for once more; one that
+                still does not gives status failed.
 
         Returns: the result; an outcome such as stopped or failed is its `status`, not an exception.
 
         Raises:
             asyncio.CancelledError: The task was cancelled; the turn is stopped and what there was is stored.
         """
+        answer = TypedAnswer(returns) if returns is not None else None
+        asked = answer.prompt(prompt) if answer else prompt
+        result = await self._run(asked, timeout=timeout, session_id=session_id, again=again, show=show)
+        if answer is None or result.status != "completed":
+            return result
+        more = answer.read(result)
+        if more is None:
+            return result
+        again_asked = await self._run(more, timeout=timeout, session_id=result.session_id, again=False, show=show)
+        return answer.read_last(again_asked)
+
+    async def _run(
+        self,
+        prompt: str | list[ContentPart],
+        *,
+        timeout: float,
+        session_id: str | None,
+        again: bool | str,
+        show: bool | None,
+    ) -> RunResult:
         turn = self.submit(prompt, session_id=session_id, timeout_s=timeout, again=again, quiet=self._quiet(show))
         try:
             return await turn.wait(until_asked=True)
@@ -292,6 +323,7 @@ class BoundAgent:
         session_id: str | None = None,
         again: bool | str = False,
         show: bool | None = None,
+        returns: Any = None,
     ) -> RunResult:
         """`run` for code that can't await: blocks until the end.
 
@@ -304,8 +336,30 @@ class BoundAgent:
         except RuntimeError:
             # No loop here: one of our own lets async tools run.
             return asyncio.run(
-                self.run(prompt, timeout=timeout, session_id=session_id, again=again, show=self._show(show))
-            )
+                self.run(
+                    prompt, timeout=timeout, session_id=session_id, again=again, show=self._show(show), returns=returns
+                )
+            )  # fmt: skip
+        answer = TypedAnswer(returns) if returns is not None else None
+        asked = answer.prompt(prompt) if answer else prompt
+        result = self._run_blocking(asked, timeout=timeout, session_id=session_id, again=again, show=show)
+        if answer is None or result.status != "completed":
+            return result
+        more = answer.read(result)
+        if more is None:
+            return result
+        again_asked = self._run_blocking(more, timeout=timeout, session_id=result.session_id, again=False, show=show)
+        return answer.read_last(again_asked)
+
+    def _run_blocking(
+        self,
+        prompt: str | list[ContentPart],
+        *,
+        timeout: float,
+        session_id: str | None,
+        again: bool | str,
+        show: bool | None,
+    ) -> RunResult:
         turn = self.submit(
             prompt, session_id=session_id, blocks=True, timeout_s=timeout, again=again, quiet=self._quiet(show)
         )

@@ -49,6 +49,7 @@ class RunResult:
         session_id: Its conversation.
         turn_id: Its turn.
         raw: Hermes's own result, messages left out.
+        value: What `returns=` asked for, validated; None without it, or when the answer did not fit.
 
     Source: seed 001, `RunResult`; the properties are ours.
     """
@@ -61,6 +62,8 @@ class RunResult:
     events: Sequence[Event] = field(default=(), repr=False, kw_only=True)
     values: Mapping[str, Any] = field(default_factory=dict, repr=False, kw_only=True)
     shown_in: str | None = field(default=None, repr=False, kw_only=True)
+    value: Any = field(default=None, repr=False, kw_only=True)
+    problem: str | None = field(default=None, repr=False, kw_only=True)
 
     def __repr__(self) -> str:
         text = " ".join(self.text.split())
@@ -109,6 +112,8 @@ class RunResult:
     @property
     def error(self) -> str | None:
         """What went wrong and what to do; None when nothing did."""
+        if self.problem is not None:
+            return self.problem
         data = self._end
         text = " ".join(str(data[k]) for k in ("error", "hint") if data.get(k))
         return text or None

@@ -58,7 +58,9 @@ class Turn:
         timeout_s: float | None,
         replaces: str | None = None,
         resumes: Resumable | None = None,
+        parts: str | list[dict[str, str]] | None = None,
     ) -> None:
+        self._parts = parts if parts is not None else prompt
         self.id, self.prompt, self.session_id, self.agent_name = turn_id, prompt, session.id, agent.name
         self.number: int | None = None
         self.agent, self._session, self._sink = agent, session, sink
@@ -242,7 +244,7 @@ class Turn:
             self,
             session_id=self.session_id,
             agent_id=self.agent.agent_id,
-            prompt=self.prompt,
+            prompt=self._parts,
             history=self._session.history(without=self._replaces, before=self.id if self._resumes else None),
             attempt=self._attempt,
             date=self._session.first_day,

@@ -15,18 +15,20 @@ from hermes_nb.views.rows import valid
 MAX_MARKDOWN_CHARS = 200_000
 _SAFE_LINK = re.compile(r"(?i)(?:https?:|mailto:|#|/(?!/)|\./|\.\./|[\w.-]+(?:[/?#]|$))")
 _OPENS = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
-# marked takes a backtick for a part of the address before it, and ends a code span where it sees something struck out.
+MAX_LINE_CHARS = 5_000
+_SPECIAL = re.compile(r"[<`\[\]]")
+# Emphasis, tables and links may end within a code span in one of the two; marked takes a backtick for a part of the
+# address before it, and of what is struck out.
+_CUTS_CODE = re.compile(r"[*_~|`$\[\]\\]")
 _UNSURE = re.compile(r"(?i)(?:https?:|ftp:|www\.|@)\S*`|~")
-_TOKEN = re.compile(
-    r"""(?P<escaped>\\.)
-    | (?P<code>(?P<run>`+)(?!`)(?:.+?)(?<!`)(?P=run)(?!`))
-    | (?P<odd>`+)
+_LIVE = r"""
+    (?P<escaped>\\.)
     | (?P<auto><https?://[^\s<>`]*>)
     | (?P<tag><(?=[A-Za-z/!?]))
     | (?P<image>!(?=\[))
-    | (?<=\])(?P<link>[(:])(?=\s*<?(?P<target>[^\s>)]*))""",
-    re.VERBOSE,
-)
+    | (?<=\])(?P<link>[(:])(?=\s*<?(?P<target>[^\s>)]*))"""
+_TEXT_TOKEN = re.compile(_LIVE, re.VERBOSE)
+_CODE_TOKEN = re.compile(rf"(?P<code>(?P<run>`+)(?!`).+?(?<!`)(?P=run)(?!`)) | (?P<odd>`+) | {_LIVE}", re.VERBOSE)
 
 
 def to_html(text: str) -> str:
@@ -45,22 +47,33 @@ def to_markdown(text: str) -> str:
     """The Markdown with raw HTML, images and links to anything but the web made text, outside of code.
 
     A front end runs what it trusts: in JupyterLab a script or a `javascript:` link in the Markdown of a cell that just
-    ran is live. So whatever is not surely code, for CommonMark and for marked (JupyterLab's), is escaped: in a fence
-    that may have ended, or a code span that may have begun a line before, some `<` look odd, and none is a tag.
+    ran is live. So whatever is not surely code, for CommonMark and for marked (JupyterLab's), is escaped, and a text
+    whose fences the two may read differently is shown as it is. A fence left open is closed: more may follow.
     """
+    text = valid(text).replace("\r\n", "\n").replace("\r", "\n")
     lines: list[str] = []
     fence = _Fence()
     is_clear = True
-    for line in valid(text).replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+    for line in text.split("\n"):
         was_open = fence.is_open
         if fence.holds(line):
             lines.append(line if was_open else _escape(line, trusts_code=False)[0])
             is_clear = True
             continue
-        safe, is_even = _escape(line, trusts_code=is_clear and not fence.is_unsure)
+        if fence.is_unsure:
+            return _as_it_is(text)
+        safe, is_even = _escape(line, trusts_code=is_clear)
         lines.append(safe)
         is_clear = not line.strip(" \t") or (is_clear and is_even)
+    if fence.is_open:
+        lines.append(fence.end)
     return "\n".join(lines)
+
+
+def _as_it_is(text: str) -> str:
+    """A fenced block that nothing in the text can end."""
+    mark = "`" * max(3, 1 + max(map(len, re.findall(r"`+", text)), default=0))
+    return f"{mark}text\n{text}\n{mark}"
 
 
 class _Fence:
@@ -75,14 +88,17 @@ class _Fence:
         self._indent = 0
 
     @property
+    def end(self) -> str:
+        """The line that ends the block."""
+        return " " * self._indent + self._mark
+
+    @property
     def is_open(self) -> bool:
         """True inside of a block."""
         return bool(self._mark)
 
     def holds(self, line: str) -> bool:
         """True for the lines of a block, its first and last included."""
-        if self.is_unsure:
-            return False
         if not self._mark:
             opened = _OPENS.match(line)
             if opened:
@@ -103,32 +119,37 @@ class _Fence:
 
 
 def _escape(line: str, *, trusts_code: bool) -> tuple[str, bool]:
-    """The line with what could be live made text; whether every run of backticks found its match within it."""
-    if not re.search(r"[<`\[\]]", line):
+    """The line with what could be live made text; whether every run of backticks surely found its match within it."""
+    if not _SPECIAL.search(line):
         return line, True
-    is_even = trusts_code = trusts_code and not _UNSURE.search(line)
-    is_even = is_even or "`" not in line
-    in_math = "$" in line
+    if not trusts_code or len(line) > MAX_LINE_CHARS or _UNSURE.search(line):
+        return _TEXT_TOKEN.sub(_made_text, line), "`" not in line
+    parts: list[str] = []
+    is_even = True
+    at = 0
+    for match in _CODE_TOKEN.finditer(line):
+        parts.append(line[at : match.start()])
+        at = match.end()
+        code = match["code"]
+        if not code:
+            is_even = is_even and not match["odd"]
+            parts.append(match[0] if match["odd"] else _made_text(match))
+        elif match["run"] == "`" and not _CUTS_CODE.search(code[1:-1]):
+            parts.append(code)
+        else:
+            parts.append(_TEXT_TOKEN.sub(_made_text, code))
+    parts.append(line[at:])
+    return "".join(parts), is_even
 
-    def replace(match: re.Match[str]) -> str:
-        nonlocal is_even
-        if match["code"]:
-            run = match["run"]
-            if trusts_code and run == "`" and "|" not in match["code"]:
-                return match[0]
-            inside, _ = _escape(match["code"][len(run) : -len(run)], trusts_code=False)
-            return f"{run}{inside}{run}"
-        if match["odd"]:
-            is_even = False
-        if match["tag"] or match[0] == "\\<":
-            return "< " if in_math else "&lt;"
-        if match["image"]:
-            return "&#33;"
-        if match["link"] and not _SAFE_LINK.match(match["target"]):
-            return "&#40;" if match["link"] == "(" else "&#58;"
-        return match[0]
 
-    return _TOKEN.sub(replace, line), is_even
+def _made_text(match: re.Match[str]) -> str:
+    if match["tag"] or match[0] == "\\<":
+        return "< " if "$" in match.string else "&lt;"
+    if match["image"]:
+        return "&#33;"
+    if match["link"] and not _SAFE_LINK.match(match["target"]):
+        return "&#40;" if match["link"] == "(" else "&#58;"
+    return match[0]
 
 
 def _parser() -> Any:

@@ -23,10 +23,11 @@ line-height:1.5;color:var(--jp-content-font-color1,inherit);max-width:60em;overf
 .hnb .hnb-row{padding:3px 0 3px 1.8em;text-indent:-1.8em;font-size:.93em;\
 border-bottom:1px solid var(--jp-border-color2,rgba(128,128,128,.25))}
 .hnb .hnb-row>*{text-indent:0}
-.hnb .hnb-icon{display:inline-block;width:1.5em;text-align:center;margin-right:.3em}
-.hnb .hnb-meta,.hnb .hnb-dim,.hnb .hnb-total{color:var(--jp-content-font-color2,inherit);opacity:.8}
+.hnb .hnb-icon{display:inline-block;width:1.5em;text-align:center}
+.hnb .hnb-meta,.hnb .hnb-dim,.hnb .hnb-total{color:var(--jp-content-font-color2,inherit)}
 .hnb .hnb-row code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.93em;background:none;\
 color:inherit;padding:0;white-space:normal}
+.hnb .hnb-row code:empty{display:none}
 .hnb .hnb-error{color:var(--jp-error-color1,#d9443f);font-weight:500}
 .hnb details.hnb-more{display:inline-block;vertical-align:top;max-width:100%}
 .hnb details.hnb-more>summary{cursor:pointer;display:inline}
@@ -93,7 +94,7 @@ def row_html(row: Row, *, max_chars: int = MAX_CHARS) -> str:
         return f'<h4 class="hnb-heading">{_escape(row.label)}{meta}{detail}</h4>'
     indent = f' style="margin-left:{row.depth * 1.6:g}em"' if row.depth else ""
     icon = f'<span class="hnb-icon">{row.icon}</span>'
-    return f'<div class="hnb-row"{indent}>{icon}<b>{_escape(row.label)}</b>{meta}{detail}{error}</div>'
+    return f'<div class="hnb-row"{indent}>{icon} <b>{_escape(row.label)}</b>{meta}{detail}{error}</div>'
 
 
 def _piece(lead: str, value: str, is_code: bool) -> str:

@@ -12,8 +12,8 @@ from hermes_nb.views._source import Source, folder_of
 from hermes_nb.views._total import total_line, totals
 from hermes_nb.views.rows import ANSWER_CHARS, ERROR_CHARS, Row, cut_text, visible
 
-_SPECIAL = re.compile(r"[\\`*_{}\[\]<>#|~$!&]")
-_TICKS = re.compile(r"`+")
+# An underscore within a word is none of Markdown's.
+_SPECIAL = re.compile(r"[\\`*\[\]<>#|~$!&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 
 
 def render(source: Source, *, max_rows: int | None = MAX_ROWS, now_unix_s: float | None = None) -> str:
@@ -84,13 +84,12 @@ def _is_shown(row: Row) -> bool:
 
 
 def _code(text: str) -> str:
-    """A code span whose fence is longer than any run of backticks inside."""
+    """A value as code: between backticks where nothing in it could end them, else as an element with entities."""
     if not text:
         return ""
-    fence = "`" * (1 + max((len(run) for run in _TICKS.findall(text)), default=0))
-    pad = " " if text[0] in "` " or text[-1] in "` " else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
+    return f"<code>{_escape(text)}</code>" if _SPECIAL.search(text) else f"`{text}`"
 
 
 def _escape(text: str) -> str:
-    return _SPECIAL.sub(r"\\\g<0>", " ".join(visible(text).split()))
+    """Text that is nothing but text to any Markdown renderer: entities, which none of them takes for markup."""
+    return _SPECIAL.sub(lambda found: f"&#{ord(found[0])};", " ".join(visible(text).split()))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.fingerprint import fingerprint, with_date
+from hermes_nb.engine.fingerprint import fingerprint, with_date, with_prompts
 
 SYSTEM = """You are Hermes.
 
@@ -80,3 +80,12 @@ def test_the_sent_date_becomes_the_first_day_and_nothing_else_changes(body: Any)
 def test_a_user_who_writes_of_a_conversation_is_left_alone() -> None:
     body = {"messages": [{"role": "user", "content": "Conversation started: Sunday, November 29, 2026"}]}
     assert with_date(body, "Thursday, January 15, 2026") == body
+
+
+def test_prompts_are_sent_as_they_were_typed() -> None:
+    prompts = ["  first\n", "again", "again\n", "plain"]
+    messages = [{"role": "user", "content": p.strip()} for p in prompts]
+    sent = with_prompts({"messages": [{"role": "system", "content": "again"}, *messages]}, prompts)
+    assert [m["content"] for m in sent["messages"]] == ["again", *prompts]
+    request = {"messages": messages}
+    assert with_prompts(request, ["first"]) is request

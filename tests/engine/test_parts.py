@@ -45,7 +45,8 @@ def test_an_address_that_answers_is_not_tried_twice() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
         silent: list[str] = []
-        reach.watch(url, silent.append)
+        end = reach.watch(url, silent.append)
+        assert end.__self__.wait(5)  # type: ignore[attr-defined]
         server.settimeout(5)
         server.accept()[0].close()
         server.settimeout(0.2)

@@ -238,15 +238,26 @@ def test_agents_run_at_once_and_are_never_mixed_up(shared: Worker, script: Scrip
         assert {e["session_id"] for e in shared.events(turn_id)} == {f"m{n}"}
 
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+PARTS = [{"type": "text", "text": "What is it?"}, {"type": "image", "data": PIXEL, "mime_type": "image/png"}]
+
+
 def test_a_prompt_of_parts_carries_its_image(shared: Worker, script: Script) -> None:
-    shared.bind(script.url, agent_id="image")
-    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-    parts = [{"type": "text", "text": "What is it?"}, {"type": "image", "data": pixel, "mime_type": "image/png"}]
-    done = shared.run(parts, agent_id="image")
+    shared.bind(script.url, agent_id="image", config={"model": {"supports_vision": True}})
+    done = shared.run(PARTS, agent_id="image")
     assert done["status"] == "completed"
     started = shared.events(done["turn_id"])[0]["data"]
     assert started["prompt"] == "What is it?"
-    assert started["prompt_parts"][1]["image_url"]["url"].endswith(pixel)
+    assert started["prompt_parts"][1]["image_url"]["url"].endswith(PIXEL)
+    assert script.requests[-1].messages[-1]["content"] == started["prompt_parts"]
+
+
+def test_an_image_for_a_model_that_takes_none_is_named_and_sent_nowhere(shared: Worker, script: Script) -> None:
+    shared.bind(script.url, agent_id="blind")
+    done = shared.run(PARTS, agent_id="blind")
+    assert done["status"] == "completed"
+    assert "not known to take images" in script.requests[-1].messages[-1]["content"]
+    assert len(script.requests) == 1
 
 
 def test_the_date_sent_is_the_session_s_first_day(shared: Worker, script: Script) -> None:

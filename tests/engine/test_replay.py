@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +25,17 @@ def step(n: int) -> ToolCall:
     return ToolCall(f"c{n}", "step", json.dumps({"x": str(n)}))
 
 
-def test_a_killed_turn_repeats_no_recorded_call(spawn: Spawn, script: Script) -> None:
+def commit(folder: Path) -> None:
+    """The working directory is a repository, and changes between attempts."""
+    folder.mkdir(exist_ok=True)
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
+    for command in (["init", "-q"], [*who, "commit", "-q", "--allow-empty", "-m", "one more"]):
+        subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_killed_turn_repeats_no_recorded_call(spawn: Spawn, script: Script, tmp_path: Path) -> None:
+    commit(tmp_path / "w")
     answers = [[Reasoning("r"), step(1), Usage({"prompt_tokens": 1, "completion_tokens": 1})], [""], [step(2)], ["Done."]]
     first = spawn("w", producer="w1")
     first.tools["step"] = lambda x: f"first {x}" if x == "1" else threading.Event().wait()
@@ -33,6 +46,7 @@ def test_a_killed_turn_repeats_no_recorded_call(spawn: Spawn, script: Script) ->
     first.kill()
     assert len(script.requests) == 3
 
+    commit(tmp_path / "w")
     second = spawn("w", producer="w2")
     ran: list[str] = []
     second.tools["step"] = lambda x: ran.append(x) or f"second {x}"

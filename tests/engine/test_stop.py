@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -127,3 +128,16 @@ def test_only_the_named_turn_stops(worker: Worker, script: Script) -> None:
     assert worker.run("quick", agent_id="stopper", session_id="two")["text"] == "Quick."
     done, _ = stop(worker, slow)
     assert done["status"] == "stopped"
+
+
+def test_while_hermes_is_still_being_imported(spawn: Callable[..., Worker], script: Script) -> None:
+    worker = spawn()
+    worker.wait_kind("ready")
+    worker.bind(script.url, is_awaited=False)
+    turn_id = worker.start("x")
+    done, took = stop(worker, turn_id)
+    assert done["status"] == "stopped"
+    assert took < 0.9
+    assert worker.kinds(turn_id) == ["turn.started", "turn.stopped"]
+    timed = worker.run("y", timeout_s=0.01)
+    assert timed["status"] in ("timed_out", "completed")

@@ -58,7 +58,7 @@ def plain_tags(markup: str) -> str:
 
 def shape(row: str) -> dict[str, str]:
     """What a row says, without what only looks, and without the number of milliseconds."""
-    row = plain_tags(re.sub(r'<span class="hnb-icon">(.*?)</span>', r"\1 ", row))
+    row = plain_tags(re.sub(r'<span class="hnb-icon">(.*?)</span>', r"\1", row))
     found = ROW.fullmatch(re.sub(r"\b\d+ ms\b", "N ms", row))
     assert found, row
     return {name: value for name, value in found.groupdict().items() if value}

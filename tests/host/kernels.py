@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_client.manager import KernelManager
+from traitlets import Unicode
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parent.parent
@@ -25,11 +26,31 @@ host = current()
 """
 
 
+class _Manager(KernelManager):
+    """Starts kernels of `PYTHON` that find this project, in a folder."""
+
+    folder = Unicode()
+
+    def start_kernel(self, **options: Any) -> Any:
+        path = os.pathsep.join([str(PROJECT), str(HERE)])
+        env = {k: v for k, v in os.environ.items() if not k.startswith(("COV", "PYTEST"))}
+        return super().start_kernel(**{**options, "cwd": self.folder, "env": {**env, "PYTHONPATH": path}})
+
+
+def kernel_manager(folder: Path) -> KernelManager:
+    manager = _Manager(folder=str(folder))
+    spec = manager.kernel_spec
+    assert spec is not None
+    spec.argv = [PYTHON, "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    return manager
+
+
 class Reply:
     """What one cell has sent so far.
 
     Attributes:
         messages: Its messages, in order; more may come after the reply.
+        content: The reply's content; empty before it came.
     """
 
     def __init__(self) -> None:
@@ -60,14 +81,8 @@ class Kernel:
     """Starts a kernel; `run` runs a cell and waits for it, `send` does not wait."""
 
     def __init__(self, cwd: Path) -> None:
-        self.manager = KernelManager()
-        self.manager.kernel_cmd = []
-        spec = self.manager.kernel_spec
-        assert spec is not None
-        spec.argv = [PYTHON, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        path = os.pathsep.join([str(PROJECT), str(HERE)])
-        env = {k: v for k, v in os.environ.items() if not k.startswith(("COV", "PYTEST"))}
-        self.manager.start_kernel(cwd=str(cwd), env={**env, "PYTHONPATH": path, "PYDEVD_DISABLE_FILE_VALIDATION": "1"})
+        self.manager = kernel_manager(cwd)
+        self.manager.start_kernel()
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
@@ -111,7 +126,7 @@ class Kernel:
             left_s = end_s - time.monotonic()
             assert left_s > 0, f"nothing came in {timeout_s} s: {self._dump()}"
             try:
-                message = self.client.get_iopub_msg(timeout=min(left_s, 0.5))
+                message = self.client.get_iopub_msg(timeout=min(left_s, 0.05))
             except queue.Empty:
                 continue
             message["received_s"] = time.monotonic()
@@ -130,7 +145,12 @@ class Kernel:
         self.manager.shutdown_kernel(now=True)
 
     def _is_idle(self, key: str) -> bool:
-        return any(s["execution_state"] == "idle" for s in self.cells[key].of("status"))
+        # Both: ipykernel 7.0 to 7.3 may lose a request that arrives while it replies (ipython/ipykernel#1554).
+        while self.client.shell_channel.msg_ready():
+            message = self.client.get_shell_msg(timeout=1)
+            self.cells.setdefault(message["parent_header"].get("msg_id", ""), Reply()).content = message["content"]
+        cell = self.cells[key]
+        return bool(cell.content) and any(s["execution_state"] == "idle" for s in cell.of("status"))
 
     def _dump(self) -> str:
         return json.dumps(

@@ -99,8 +99,11 @@ def test_an_interrupt_of_a_blocking_wait_inside_an_async_cell_stops_the_turn(ker
 
 def test_an_interrupt_of_a_blocking_wait_without_a_tool_is_told(kernel):
     key = kernel.send(
-        "turn = FakeTurn(host, blocks=True, begin=False); print('go')\n"
-        "host.wait_blocking(lambda: turn.n_interrupts > 0, turn.wake, turn.on_interrupt)"
+        "turn = FakeTurn(host, blocks=True, begin=False); said = []\n"
+        "def is_done():\n"
+        "    if not said: said.append(print('go', flush=True))\n"
+        "    return turn.n_interrupts > 0\n"
+        "host.wait_blocking(is_done, turn.wake, turn.on_interrupt)"
     )
     assert interrupt(kernel, key) < 1
     assert kernel.value("turn.n_interrupts") == 1

@@ -30,8 +30,7 @@ def test_the_answer_is_shown_and_bound_and_the_cell_has_no_value(kernel: Kernel)
 def test_the_body_reaches_the_model_byte_for_byte(kernel: Kernel, model: Asked, body: str) -> None:
     kernel.ok(f"%%hermes run -s new -o answer\n{body}")
     assert kernel.value("next(e.data['prompt'] for e in answer.events if e.kind == 'turn.started')") == body
-    # Hermes itself takes white space off both ends of what it sends (agent/conversation_loop.py, 0.19).
-    assert [text.strip() for text in model.prompts] == [body.strip()]
+    assert model.prompts == [body]
 
 
 @pytest.mark.parametrize(
@@ -339,3 +338,18 @@ def test_stop_ends_background_turns_and_says_which(kernel: Kernel, model: Asked)
     assert kernel.ok("%hermes stop").out == "No turn is running.\n"
     model.answer = None
     kernel.ok("%hermes run hi")
+
+
+def test_a_typed_answer_is_asked_for_once_more_and_bound_as_a_value(kernel: Kernel, model: Asked) -> None:
+    kernel.ok("from dataclasses import dataclass\n@dataclass\nclass City:\n    name: str\n    people: int")
+    model.answer = lambda request: Say("Oslo." if "schema" in str(request.body["messages"][-1]["content"]) and len(
+        model.prompts) == 1 else '{"name": "Oslo", "people": 700000}')  # fmt: skip
+    kernel.ok("%%hermes run -s new -o answer --returns City\nA city?")
+    assert kernel.value("[answer.value.name, answer.value.people]") == ["Oslo", 700000]
+    assert len(model.prompts) == 2
+
+
+def test_an_image_that_is_none_is_refused_before_anything_is_sent(kernel: Kernel, model: Asked) -> None:
+    cell = kernel.run("figure = 3\n%hermes run --image figure What is it?")
+    assert "figure is of type int, which is no image" in cell.err
+    assert model.prompts == []

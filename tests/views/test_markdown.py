@@ -16,10 +16,10 @@ from tests.golden.logs import Log, load
 
 def test_tools_answer_and_totals_follow_each_other() -> None:
     tool, answer, *_ = markdown.render(load("plain")).split("\n\n")
-    assert tool.startswith("- 🛠️ **top\\_customers** tool · 50 ms — `{'n': 3}` → `[{")
+    assert tool.startswith("- 🛠️ **top_customers** tool · 50 ms — `{'n': 3}` → <code>&#91;{")
     assert answer == "**Ada** matters most:"
     assert markdown.render(load("plain")).endswith(
-        "<sub>scripted-1 · 300 tokens in, 30 out · \\$0.0033 · 2.2 s · session s-golden</sub>"
+        "<sub>scripted-1 · 300 tokens in, 30 out · &#36;0.0033 · 2.2 s · session s-golden</sub>"
     )
 
 
@@ -43,7 +43,9 @@ def test_what_a_model_said_before_its_tool_calls_stays_as_a_row() -> None:
     log.turn("x")
     log.model(1, last="x", text="Let me *look*.", calls=(("c1", "f", "{}"),))
     log.tool_start("c1", "f", "{}")
-    assert markdown.render(log.events).startswith("- 🧠 Let me \\*look\\*.\n- ⏳ 🛠️ **f**")
+    assert markdown.render(log.events).startswith(
+        "- 🧠 Let me &#42;look&#42;.\n- ⏳ 🛠️ **f** tool · running — `{}`\n\n<sub>"
+    )
 
 
 def test_retries_and_warnings_are_seen() -> None:
@@ -53,11 +55,11 @@ def test_retries_and_warnings_are_seen() -> None:
     assert "- ❌ **failed** ⚠ Rate limit reached for scripted-1. Wait a minute, or choose another model." in shown
 
 
-def test_backticks_in_values_do_not_end_their_code() -> None:
+def test_values_that_could_end_their_code_are_entities() -> None:
     log = Log()
     log.turn("x")
-    log.tool("c1", "f", "``a`` `", "`")
-    assert "— ``` ``a`` ` ``` → `` ` ``" in markdown.render(log.events)
+    log.tool("c1", "f", "``a`` *b*", "<i>")
+    assert "— <code>&#96;&#96;a&#96;&#96; &#42;b&#42;</code> → <code>&#60;i&#62;</code>" in markdown.render(log.events)
 
 
 @pytest.mark.parametrize(
@@ -71,15 +73,19 @@ def test_backticks_in_values_do_not_end_their_code() -> None:
         ("$a<b$", "$a< b$"),
         ("<https://example.org>", "<https://example.org>"),
         ("`<b>` and ``a ` <i>`` and <u>", "`<b>` and ``a ` &lt;i>`` and &lt;u>"),
+        ("`a* <b>` `x[0]` `List<int>`", "`a* &lt;b>` `x[0]` `List<int>`"),
         (r"\\`a` <b> `", r"\\`a` &lt;b> `"),
         ("`a\nb` <b> `", "`a\nb` &lt;b> `"),
         ("| `a | <b> ` |", "| `a | &lt;b> ` |"),
+        ("```html\n<b>", "```html\n<b>\n```"),
+        ("  ~~~\n  <b>", "  ~~~\n  <b>\n  ~~~"),
         ("```html\n<b>![x](y)</b>\n```\n<i>", "```html\n<b>![x](y)</b>\n```\n&lt;i>"),
         ("1. x\n   ~~~\n   <b>\n   ~~~\n<i>", "1. x\n   ~~~\n   <b>\n   ~~~\n&lt;i>"),
-        ("1. x\n   ~~~\n<b>\n~~~\n<i>", "1. x\n   ~~~\n&lt;b>\n~~~\n&lt;i>"),
+        ("1. x\n   ~~~\n<b>\n~~~", "```text\n1. x\n   ~~~\n<b>\n~~~\n```"),
+        ("   ~~~\n<b>`", "```text\n   ~~~\n<b>`\n```"),
         ("````\n```\n<b>\n````\n<i>", "````\n```\n<b>\n````\n&lt;i>"),
         ("```\n    ```\n<b>\n```\n<i>", "```\n    ```\n<b>\n```\n&lt;i>"),
-        ("```\n<b>\n```~\n<i>", "```\n<b>\n```~\n&lt;i>"),
+        ("```\n<b>\n```~\n<i>", "````text\n```\n<b>\n```~\n<i>\n````"),
         ("``` a`\n<b>", "``` a`\n&lt;b>"),
         ("> ```\n<b>", "> ```\n&lt;b>"),
         ("```\r<b>\r```\r<i>", "```\n<b>\n```\n&lt;i>"),
@@ -91,7 +97,7 @@ def test_backticks_in_values_do_not_end_their_code() -> None:
         ("[a]: data:text/html,b", "[a]&#58; data:text/html,b"),
         ("> [a]:\n> javascript:b", "> [a]&#58;\n> javascript:b"),
         ("]:[x](javascript:a)", "]&#58;[x]&#40;javascript:a)"),
-        ("`[a](javascript:b)`", "`[a](javascript:b)`"),
+        ("`[a](javascript:b)`", "`[a]&#40;javascript:b)`"),
         ("x[0](1) and [note]: see", "x[0](1) and [note]: see"),
         ("# A *title*, a | table |, $x$", "# A *title*, a | table |, $x$"),
     ],
@@ -122,6 +128,22 @@ def test_no_answer_gives_a_front_end_an_element_or_a_script_to_follow(answer: st
     assert not [a for a in addresses if re.match(r"(?i)\s*(javascript|data|vbscript|file):", a)]
 
 
+@settings(max_examples=200, deadline=None)
+@given(*[st.lists(PIECES, max_size=5).map("".join)] * 5)
+def test_no_value_gives_a_front_end_an_element(prompt: str, name: str, raw: str, result: str, error: str) -> None:
+    log = Log(session_id=name)
+    for turn in ("t1", "t2"):
+        log.turn_id = turn
+        log.turn(prompt, agent=name)
+        log.put("warning", message=error, code="c")
+        log.model(1, last=prompt, text=result, calls=(("c1", name, raw),), model=name)
+        log.tool(f"{turn}c1", name, raw, result)
+        log.tool(f"{turn}c2", name, raw, result, status="error", error=error)
+        log.put("turn.failed", text="", error=error, hint=result, duration_ms=1.0)
+    shown = MarkdownIt("commonmark", {"html": True}).enable(["table"]).render(markdown.render(log.events))
+    assert set(re.findall(r"<([^\s>]*)", shown)) <= ALLOWED | {"sub", "/sub"}, shown
+
+
 ALLOWED = {
     f"{slash}{tag}"
     for slash in ("", "/")
@@ -147,3 +169,11 @@ def test_a_redraw_of_a_long_stream_is_cheap() -> None:
     took_ms = (time.perf_counter() - began) * 100
     assert took_ms < 200, f"{took_ms:.0f} ms a redraw"  # about 8 ms on an idle core
 
+
+
+def test_no_answer_takes_long() -> None:
+    for answer in ("`a``b" * 40_000, "".join("`" * n + "a" for n in range(600)), "[" * 50_000, "<" * 50_000 + "`a`" * 9000):
+        began = time.perf_counter()
+        to_markdown(answer)
+        took_s = time.perf_counter() - began
+        assert took_s < 2.0, f"{took_s:.1f} s for {answer[:20]}"

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 from dataclasses import dataclass
+from typing import Any
 
 from hermes_nb.errors import UsageError
 from hermes_nb.magics import _question
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.agent import BoundAgent
     from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
+    from hermes_nb.sessions.typed_answer import TypedAnswer
 
 SUMMARY = "ask an agent a question"
 EXAMPLES = (
@@ -57,6 +59,19 @@ def parser() -> Parser:
         type=name_list,
         help="describe these variables (type, shape, columns, head) before the question",
     )
+    parser.add_argument(
+        "--image",
+        dest="images",
+        metavar="NAME,...",
+        type=name_list,
+        help="show these to the model: variables that hold a figure, a picture, or the path of an image file",
+    )
+    parser.add_argument(
+        "--returns",
+        metavar="NAME",
+        type=variable_name,
+        help="a type of the notebook or of Python: the answer comes validated, as the result's `value`",
+    )
     parser.add_argument("--yes", action="store_true", help="allow every tool that needs an approval, unasked")
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
@@ -74,7 +89,8 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
         while not turn.is_done:
             turn.wait_blocking(until_asked=True)
             _question.answer(turn, context.shell, yes=options.yes)
-        result = turn.result
+            turn = asked.go_on(blocks=True)
+        result = asked.result
     if result is None:
         turn.stop("interrupt")
         with contextlib.suppress(TimeoutError, KeyboardInterrupt):
@@ -93,7 +109,8 @@ async def run_awaiting(context: Context, options: argparse.Namespace, cell: str 
         while not turn.is_done:
             await turn.wait(until_asked=True)
             _question.answer(turn, context.shell, yes=options.yes)
-        result = turn.result
+            turn = asked.go_on(blocks=False)
+        result = asked.result
     except (asyncio.CancelledError, KeyboardInterrupt):
         is_interrupted = True
     if is_interrupted:
@@ -121,13 +138,40 @@ class _Asked:
     replaces: str | None
     is_rerun: bool
     quiet: bool
+    answer: TypedAnswer | None = None
+    is_repair: bool = False
+
+    @property
+    def result(self) -> RunResult | None:
+        """The result, an answer of a type read."""
+        result = self.turn.result
+        if result is not None and self.answer is not None and self.is_repair:
+            return self.answer.read_last(result)
+        return result
+
+    def go_on(self, *, blocks: bool) -> Turn:
+        """The turn to wait for: the same, or the one further round after an answer that is not of the type asked for."""
+        result = self.turn.result
+        if result is None or self.answer is None or self.is_repair or result.status != "completed":
+            return self.turn
+        more = self.answer.read(result)
+        if more is not None:
+            self.is_repair = True
+            bound, session_id = self.turn.agent, self.turn.session_id
+            self.turn = bound.submit(more, session_id=session_id, blocks=blocks, quiet=self.quiet)
+        return self.turn
 
 
 def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blocks: bool) -> _Asked:
     """Check everything that can be wrong, then submit."""
     if options.yes and options.background:
         raise UsageError("--yes answers for a cell that waits. A background turn is answered with %hermes approve.")
+    if options.returns and options.background:
+        raise UsageError("--returns reads the answer in the cell, and --background does not wait for it. Keep one of them.")
     prompt = _prompt(context, options, cell)
+    if options.returns:
+        from hermes_nb.sessions.typed_answer import TypedAnswer
+    answer = TypedAnswer(_type(context, options.returns)) if options.returns else None
     bound = context.pick(options.agent)
     session_id = _session_id(bound, options.session)
     run = context.cells.current()
@@ -135,8 +179,9 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     replaces = _replaced(before, session_id or bound.session_id) if options.again else None
     for _, text in bound.take_notices():
         print(text, flush=True)
+    parts = _with_images(context, options, answer.prompt(prompt) if answer else prompt)
     turn = bound.submit(
-        prompt,
+        parts,
         session_id=session_id,
         background=options.background,
         blocks=blocks,
@@ -150,7 +195,23 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
         if not options.quiet:
             print(f"Turn {turn.id} of {turn.agent_name} runs in the background. %hermes stop {turn.id} stops it.")
     is_rerun = before is not None and before.session_id == turn.session_id
-    return _Asked(turn, options.out, replaces, is_rerun, options.quiet)
+    return _Asked(turn, options.out, replaces, is_rerun, options.quiet, answer)
+
+
+def _type(context: Context, name: str) -> Any:
+    """A type by its name in the notebook, or a builtin one."""
+    import builtins
+
+    return getattr(builtins, name) if name not in context.user_ns and hasattr(builtins, name) else context.value(name)
+
+
+def _with_images(context: Context, options: argparse.Namespace, prompt: Any) -> Any:
+    if not options.images:
+        return prompt
+    from hermes_nb.model.content import ContentPart
+    from hermes_nb.tools.image import image_part
+
+    return [ContentPart("text", text=prompt), *(image_part(name, context.value(name)) for name in options.images)]
 
 
 def _prompt(context: Context, options: argparse.Namespace, cell: str | None) -> str:

@@ -1,0 +1,46 @@
+"""An answer of a type: asked for as JSON, validated, asked for once more when it does not fit (`run(..., returns=...)`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hermes_nb.model.content import ContentPart
+from hermes_nb.sessions.result import RunResult
+from hermes_nb.tools.answer import AnswerError, parse, repair, request
+
+
+class TypedAnswer:
+    """The words for one typed question.
+
+    Raises:
+        UsageError: No schema can describe the type.
+    """
+
+    def __init__(self, returns: Any) -> None:
+        self._returns = returns
+        self._request = request(returns)
+
+    def prompt(self, prompt: str | list[ContentPart]) -> str | list[ContentPart]:
+        """The prompt with what the answer must look like."""
+        if isinstance(prompt, str):
+            return f"{prompt}\n\n{self._request}" if prompt.strip() else prompt
+        return [*prompt, ContentPart("text", text=self._request)]
+
+    def read(self, result: RunResult) -> str | None:
+        """Put the value into the result; None when it fits, else the prompt of the one further round."""
+        try:
+            result.value = parse(self._returns, result.text)
+        except AnswerError as exc:
+            return repair(exc)
+        return None
+
+    def read_last(self, result: RunResult) -> RunResult:
+        """The result of the further round, failed when its answer does not fit either."""
+        if result.status != "completed":
+            return result
+        try:
+            result.value = parse(self._returns, result.text)
+        except AnswerError as exc:
+            result.status = "failed"
+            result.problem = f"The answer is not of the type asked for, also when asked again: {exc}"
+        return result

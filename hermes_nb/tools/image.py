@@ -1,0 +1,82 @@
+"""An image for a prompt, from what a notebook has: a figure, a picture, a file."""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+from hermes_nb.errors import UsageError
+from hermes_nb.model.content import ContentPart
+
+MAX_BYTES = 20_000_000  # what the large providers take at most for one image
+
+# First bytes -> MIME type: the formats that models take.
+_KINDS = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
+
+
+def image_part(name: str, value: Any) -> ContentPart:
+    """The value as a part of a prompt.
+
+    Args:
+        name: What people call it, for errors.
+        value: A matplotlib figure or axes, a Plotly figure (needs kaleido), a PIL image, an IPython Image, bytes of a PNG,
+            JPEG, GIF or WebP, or the path of such a file. Neither library is imported here.
+
+    Raises:
+        UsageError: It is none of these, too large, or can't be drawn.
+    """
+    data = _bytes(name, value)
+    mime_type = next((kind for start, kind in _KINDS if data.startswith(start)), None)
+    if mime_type is None:
+        raise UsageError(f"{name} is no PNG, JPEG, GIF or WebP image. Give a figure, a picture, or a file of these.")
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{name} has {len(data) / 1e6:.1f} MB; {MAX_BYTES / 1e6:.0f} MB are the most. Make it smaller.")
+    return ContentPart("image", data=base64.b64encode(data).decode("ascii"), mime_type=mime_type)
+
+
+def _bytes(name: str, value: Any) -> bytes:
+    if isinstance(value, bytes | bytearray):
+        return bytes(value)
+    if isinstance(value, str | Path):
+        try:
+            return Path(value).expanduser().read_bytes()
+        except OSError as exc:
+            raise UsageError(f"{name} can't be read as a file: {exc.strerror or exc}.") from exc
+    figure = value.get_figure() if _is(value, "matplotlib.axes", "Axes") else value
+    if _is(figure, "matplotlib.figure", "Figure"):
+        return _written(lambda file: figure.savefig(file, format="png", bbox_inches="tight"))
+    if _is(value, "PIL.Image", "Image"):
+        return _written(lambda file: value.save(file, format="PNG"))
+    if _is(value, "IPython.display", "Image") and isinstance(value.data, bytes):
+        return bytes(value.data)
+    if _is(value, "plotly.graph_objects", "Figure"):
+        try:
+            return bytes(value.to_image(format="png"))
+        except (ValueError, ImportError, RuntimeError) as exc:
+            raise UsageError(
+                f"{name} is a Plotly figure, which needs kaleido to become an image. Run %pip install kaleido."
+            ) from exc
+    raise UsageError(
+        f"{name} is of type {type(value).__name__}, which is no image. Give a matplotlib or Plotly figure, a PIL image, bytes or a"
+        " path."
+    )
+
+
+def _is(value: Any, module: str, name: str) -> bool:
+    """Whether it is of a class of a module that somebody has imported."""
+    found = getattr(sys.modules.get(module), name, None)
+    return isinstance(found, type) and isinstance(value, found)
+
+
+def _written(write: Any) -> bytes:
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue()

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import base64
+import dataclasses
+import threading
+from collections.abc import Callable
+
+import pandas as pd
+import pytest
+
+from hermes_nb.errors import UsageError
+from hermes_nb.model.agent import Agent
+from hermes_nb.model.content import ContentPart
+from hermes_nb.sessions.agent import BoundAgent
+from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.testing import Say, ScriptedModel
+from hermes_nb.tools.decorator import tool
+
+pytestmark = pytest.mark.hermes
+Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
+
+
+@dataclasses.dataclass
+class City:
+    name: str
+    people: int
+
+
+async def test_answer_comes_as_the_type_that_was_asked_for(make: Make) -> None:
+    bound, model = make([Say('```json\n{"name": "Oslo", "people": 700000}\n```')])
+    result = await bound.run("A city?", returns=City)
+    assert result.value == City("Oslo", 700000)
+    assert "people" in model.requests[0].body["messages"][-1]["content"]
+
+
+async def test_wrong_answer_is_asked_for_once_more(make: Make) -> None:
+    bound, model = make([Say("Oslo has many people."), Say('[{"city": "Oslo", "n": 1}, {"city": "Rome", "n": 2}]')])
+    result = await bound.run("Cities?", returns=pd.DataFrame)
+    assert list(result.value["city"]) == ["Oslo", "Rome"]
+    assert len(model.requests) == 2
+    assert model.requests[1].body["messages"][-2]["content"] == "Oslo has many people."
+
+
+async def test_answer_that_never_fits_is_a_clear_failure(make: Make) -> None:
+    bound, model = make([Say("no"), Say("still no")])
+    result = await bound.run("Numbers?", returns=list[int])
+    assert result.status == "failed"
+    assert result.value is None
+    assert "type asked for" in (result.error or "")
+    assert len(model.requests) == 2
+
+
+def test_typed_answer_without_a_loop(make: Make) -> None:
+    bound, _ = make([Say("[1, 2]")])
+    assert bound.run_sync("Numbers?", returns=list[int]).value == [1, 2]
+
+
+async def test_type_that_no_schema_describes_is_refused_before_anything_is_sent(make: Make) -> None:
+    bound, model = make([Say("never")])
+    with pytest.raises(UsageError):
+        await bound.run("?", returns=threading.Thread)
+    assert not model.requests
+
+
+async def test_image_is_sent_to_a_model_that_sees_and_named_to_one_that_does_not(make: Make, hermes: Hermes) -> None:
+    pixel = base64.b64encode(b"\x89PNG not really").decode()
+    prompt = [ContentPart("text", "What is it?"), ContentPart("image", data=pixel, mime_type="image/png")]
+    bound, model = make([Say("a pixel"), Say("next")], config={"model": {"supports_vision": True}})
+    await bound.run(prompt)
+    content = model.requests[0].body["messages"][-1]["content"]
+    assert [part["type"] for part in content] == ["text", "image_url"]
+    assert content[1]["image_url"]["url"] == f"data:image/png;base64,{pixel}"
+    await bound.run("and now?")
+    assert model.requests[1].body["messages"][1]["content"][1]["type"] == "image_url"
+    unknown, model = make([Say("words")])
+    await unknown.run(prompt)
+    assert len(model.requests) == 1
+    assert "[image/png" in model.requests[0].body["messages"][-1]["content"]
+    assert pixel not in str(model.requests[0].body)
+    blind = await hermes.bind(Agent("blind", model="offline")).run(prompt)
+    assert blind.events[0].data["prompt"].startswith("What is it?\n\n[image/png")
+
+
+async def test_attached_tools_outlive_a_second_binding(make: Make, hermes: Hermes) -> None:
+    @tool
+    def one() -> int:
+        """One."""
+        return 1
+
+    bound, model = make([Say("x")])
+    await bound.add_tools([one])
+    again = hermes.bind(Agent(bound.name, instructions="Changed.", model=model.model))
+    assert [t.name for t in again.tools] == ["one"]

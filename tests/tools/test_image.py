@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import base64
+import io
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pytest
+from matplotlib.figure import Figure
+from PIL import Image
+
+from hermes_nb.errors import UsageError
+from hermes_nb.tools.image import image_part
+
+mpl.use("agg")
+
+
+def _png() -> bytes:
+    file = io.BytesIO()
+    Image.new("RGB", (2, 2)).save(file, format="PNG")
+    return file.getvalue()
+
+
+def _figure() -> Figure:
+    figure = Figure()
+    figure.subplots().plot([1, 2])
+    return figure
+
+
+@pytest.mark.parametrize(
+    "make",
+    [_png, _figure, lambda: _figure().axes[0], lambda: Image.new("RGB", (3, 3))],
+    ids=["bytes", "figure", "axes", "pil"],
+)
+def test_what_a_notebook_has_becomes_a_png(make: Any) -> None:
+    part = image_part("picture", make())
+    assert (part.type, part.mime_type) == ("image", "image/png")
+    Image.open(io.BytesIO(base64.b64decode(part.data))).verify()
+
+
+def test_file_is_read_and_named_when_it_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8\xff rest")
+    assert image_part("photo", tmp_path / "a.jpg").mime_type == "image/jpeg"
+    with pytest.raises(UsageError, match="photo"):
+        image_part("photo", str(tmp_path / "none.png"))
+
+
+@pytest.mark.parametrize("value", [b"%PDF-1.7", 3, None], ids=["pdf", "int", "none"])
+def test_anything_else_is_refused_by_name(value: Any) -> None:
+    with pytest.raises(UsageError, match="picture"):
+        image_part("picture", value)
