@@ -37,15 +37,15 @@ def code_of(span: Span) -> int:
 
 @dataclass(slots=True)
 class Change:
-    """What is new since the last call of `Columns.put`.
+    """What a browser has not been told yet.
 
     Attributes:
         numbers: Of the spans that are new or changed.
-        names: Names that were not in the table before.
+        n_names: How many names it knows.
     """
 
-    numbers: list[int] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
+    numbers: dict[int, None] = field(default_factory=dict)
+    n_names: int = 0
 
 
 class Columns:
@@ -57,41 +57,38 @@ class Columns:
         self._name_numbers: dict[str, int] = {}
         self._numbers: dict[tuple[str, str, int, str], int] = {}
         self._gone: set[int] = set()
-        self._n_told = 0
 
     def number(self, key: tuple[str, str, int, str] | None) -> int | None:
         """The number of the span with that key; None when there is none."""
         return None if key is None else self._numbers.get(key)
 
-    def put(self, spans: Iterable[Span], *, instead_of: Sequence[int] = ()) -> Change:
-        """Take spans in; those that are the same objects as before did not change.
+    def put(self, spans: Iterable[Span], *, instead_of: Sequence[int] = ()) -> list[int]:
+        """Take spans in; numbers of those that are new, changed or gone. The same object as before did not change.
 
         Args:
             spans: Spans as folded now.
             instead_of: Numbers of the spans of the same turns as folded before; what is not among `spans` is gone.
         """
-        change = Change()
+        changed: list[int] = []
         kept: set[int] = set()
         for span in spans:
             number = self._numbers.get(span.key)
             if number is None:
                 number = self._numbers[span.key] = len(self.spans)
                 self.spans.append(span)
-                change.numbers.append(number)
+                changed.append(number)
             elif self.spans[number] is not span or number in self._gone:
                 self.spans[number] = span
                 self._gone.discard(number)
-                change.numbers.append(number)
+                changed.append(number)
             kept.add(number)
             self._name(span.name or span.kind)
             self._name(span.agent)
         for number in instead_of:
             if number not in kept and number not in self._gone:
                 self._gone.add(number)
-                change.numbers.append(number)
-        change.names = self.names[self._n_told :]
-        self._n_told = len(self.names)
-        return change
+                changed.append(number)
+        return changed
 
     def _name(self, name: str) -> int:
         number = self._name_numbers.get(name)
@@ -128,7 +125,7 @@ class Columns:
                 column.byteswap()
         return b"".join(column.tobytes() for column in columns)
 
-    def changes(self, numbers: Sequence[int]) -> bytes:
+    def changes(self, numbers: Iterable[int]) -> bytes:
         """Records of number (uint32), start (float64), length (float32), name, agent (uint16), code (uint8)."""
         records = []
         for number in numbers:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from hermes_nb.model.span import Span
-from hermes_nb.views._total import format_ms, format_usd
+from hermes_nb.views._total import Key, format_ms, format_usd
 from hermes_nb.views.rows import MAX_CHARS, valid
 
 HEAD_CHARS = 120
@@ -48,11 +48,11 @@ def detail(span: Span, *, parent: int | None = None, max_chars: int = MAX_CHARS)
     }
 
 
-def carried(spans: Sequence[Span], parents: Sequence[int | None]) -> list[dict[str, Any]] | None:
+def carried(spans: Sequence[Span], number: Callable[[Key | None], int | None]) -> list[dict[str, Any]] | None:
     """The panels of a small log, so that they open without a kernel; None when it is not small."""
     if len(spans) > CARRIED_SPANS:
         return None
-    made = [detail(s, parent=p, max_chars=2_000) for s, p in zip(spans, parents, strict=True)]
+    made = [detail(span, parent=number(span.parent_key), max_chars=2_000) for span in spans]
     return made if len(json.dumps(made)) <= CARRIED_CHARS else None
 
 

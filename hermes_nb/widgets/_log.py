@@ -10,7 +10,8 @@ from typing import Any
 
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder, Span
-from hermes_nb.views.figure import CATEGORIES, LOOKS
+from hermes_nb.views._lane import CATEGORIES
+from hermes_nb.views.figure import LOOKS
 from hermes_nb.widgets._columns import KINDS, STATUSES, Change, Columns
 from hermes_nb.widgets._detail import TABLE_COLUMNS, carried, detail, matches, row
 
@@ -22,50 +23,50 @@ class Log:
 
     Attributes:
         events: All that came, in order of arrival.
+        is_followed: Whether what comes is fed. What runs then lasts until the present, else until its last sign of life:
+            a turn whose kernel was killed does not run on.
+        lock: Held by whoever uses `folder()`.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.events: list[Event] = []
+        self.is_followed = False
+        self._seen_unix_s = 0.0
         # Put here and folded when it is shown, so that whoever feeds never waits.
         self._inbox: deque[Event] = deque(events)
-        self._lock = threading.RLock()
-        self._folders: dict[_Turn, Folder] = {}
+        self.lock = threading.RLock()
+        self._folder = Folder()
         self._numbers: dict[_Turn, list[int]] = {}
         self._running: set[_Turn] = set()
         self._columns = Columns()
-        self._whole: Folder | None = None
-        self._n_whole = 0
+        self._untold = Change()
 
     def feed(self, event: Event) -> None:
         """Take an event."""
         self._inbox.append(event)
 
-    def fold(self) -> Change:
-        """Fold what came since; which spans are new or changed."""
-        with self._lock:
-            dirty: dict[_Turn, Folder] = {}
+    def fold(self) -> None:
+        """Fold what came since."""
+        with self.lock:
+            dirty: dict[_Turn, None] = {}
             while self._inbox:
                 event = self._inbox.popleft()
-                where = (event.session_id, event.turn_id)
-                folder = self._folders.get(where)
-                if folder is None:
-                    folder = self._folders[where] = Folder()
-                if folder.feed(event):
+                if self._folder.feed(event):
                     self.events.append(event)
-                    dirty[where] = folder
+                    self._seen_unix_s = max(self._seen_unix_s, event.at_unix_s)
+                    dirty[event.session_id, event.turn_id] = None
             # By start over all turns, so that numbers follow time wherever they can.
-            folded = {where: folder.spans() for where, folder in dirty.items()}
+            folded = {where: self._folder.turn_spans(*where) for where in dirty}
             before = [n for where in dirty for n in self._numbers.get(where, ())]
             spans = [span for spans in folded.values() for span in spans]
             if len(folded) > 1:
                 spans.sort(key=_start)
-            change = self._columns.put(spans, instead_of=before)
+            self._untold.numbers.update(dict.fromkeys(self._columns.put(spans, instead_of=before)))
             for where, spans in folded.items():
                 found = (self._columns.number(s.key) for s in spans)
                 self._numbers[where] = [n for n in found if n is not None]
                 is_running = any(s.kind == "turn" and s.is_running for s in spans)
                 (self._running.add if is_running else self._running.discard)(where)
-            return change
 
     @property
     def is_running(self) -> bool:
@@ -73,24 +74,30 @@ class Log:
         return bool(self._running)
 
     @property
+    def is_live(self) -> bool:
+        """Whether it grows."""
+        return self.is_followed and self.is_running
+
+    @property
+    def now_unix_s(self) -> float:
+        """Until when what runs has lasted."""
+        return time.time() if self.is_live else self._seen_unix_s
+
+    @property
     def n_spans(self) -> int:
         """How many spans there are, as far as it was folded."""
         return len(self._columns.spans)
 
     def folder(self) -> Folder:
-        """All of it in one folder, for the views."""
-        with self._lock:
+        """All of it in one folder, for the views; hold `lock` while it is used."""
+        with self.lock:
             self.fold()
-            if self._whole is None:
-                self._whole = Folder()
-            self._whole.feed_all(self.events[self._n_whole :])
-            self._n_whole = len(self.events)
-            return self._whole
+            return self._folder
 
     # -- what the browser gets -----------------------------------------------------------------------------------
     def snapshot(self) -> dict[str, Any]:
         """All of it for a browser that knows nothing yet."""
-        with self._lock:
+        with self.lock:
             self.fold()
             columns = self._columns
             data = columns.snapshot()
@@ -101,42 +108,43 @@ class Log:
                 "statuses": STATUSES,
                 "looks": {name: LOOKS[name] for name in CATEGORIES},
                 "table": TABLE_COLUMNS,
-                "now": time.time(),
-                "live": self.is_running,
-                "details": carried(columns.spans, [columns.number(s.parent_key) for s in columns.spans[:200]])
-                if len(columns.spans) <= 200 and not self.is_running
-                else None,
+                "now": self.now_unix_s,
+                "live": self.is_live,
+                "details": None if self.is_live else carried(columns.spans, columns.number),
                 "data": data,
             }
 
-    def changes(self, change: Change) -> tuple[dict[str, Any], bytes]:
-        """What a browser must be told of a change."""
-        with self._lock:
+    def changes(self) -> tuple[dict[str, Any], bytes]:
+        """What is new or changed since the last call, for a browser that was told all before: a head and records."""
+        with self.lock:
+            self.fold()
+            told, self._untold = self._untold, Change(n_names=len(self._columns.names))
             head = {
                 "t": "add",
-                "n": len(change.numbers),
-                "names": change.names,
-                "now": time.time(),
-                "live": self.is_running,
+                "n": len(told.numbers),
+                "from": told.n_names,
+                "names": self._columns.names[told.n_names :],
+                "now": self.now_unix_s,
+                "live": self.is_live,
             }
-            return head, self._columns.changes(change.numbers)
+            return head, self._columns.changes(told.numbers)
 
     def detail(self, number: int) -> dict[str, Any] | None:
         """The panel of a span; None when there is no such number."""
-        with self._lock:
+        with self.lock:
             span = self._span(number)
             return None if span is None else detail(span, parent=self._columns.number(span.parent_key))
 
     def rows(self, numbers: Iterable[int]) -> list[list[str]]:
         """The table's cells of these spans."""
-        with self._lock:
+        with self.lock:
             spans = [self._span(n) for n in numbers]
             return [[] if span is None else row(span) for span in spans]
 
     def find(self, text: str) -> list[int]:
         """Numbers of the spans that hold each word of a text."""
         words = text.lower().split()
-        with self._lock:
+        with self.lock:
             return [n for n, span in enumerate(self._columns.spans) if matches(span, words)] if words else []
 
     def _span(self, number: object) -> Span | None:

@@ -36,7 +36,8 @@ color:var(--jp-content-font-color1,inherit)}
 .hnb-strip i{position:absolute;top:1px;bottom:1px;min-width:2px}
 .hnb-strip i.hnb-turn{top:4px;bottom:4px}
 .hnb-strip i.hnb-error{top:-1px;bottom:-1px;outline:1px solid var(--jp-content-font-color1,#000)}
-.hnb-strip .hnb-ends{display:flex;justify-content:space-between;padding-left:9.5em;color:var(--jp-content-font-color2,inherit)}
+.hnb-strip .hnb-ends{display:flex;justify-content:space-between;padding-left:9.5em;\
+color:var(--jp-content-font-color2,inherit)}
 """.strip()
 
 

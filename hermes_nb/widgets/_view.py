@@ -68,7 +68,7 @@ def _view_class() -> Any:
     anywidget = require("anywidget", why=WHY)
     traitlets = require("traitlets", why=WHY)
 
-    class TimelineView(anywidget.AnyWidget):  # type: ignore[misc]
+    class TimelineView(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
         _esm = script()
         _css = (_STATIC / "timeline.css").read_text(encoding="utf-8")
         log = traitlets.Dict().tag(sync=True)

@@ -24,7 +24,8 @@ def timeline(*sources: Any, hermes: Hermes | None = None, live: bool | None = No
         live: Follow the sessions as they grow. None follows turns that run and the session of a `BoundAgent`; True also
             sessions named by id; False shows what is known now.
 
-    Returns: a `Timeline`; as a cell's last line it is a widget. It has `frame()`, `figure()`, `html`, `text` and `save(path)` too.
+    Returns: a `Timeline`; as a cell's last line it is a widget. It has `frame()`, `figure()`, `html`, `text` and
+        `save(path)` too.
 
     Raises:
         UsageError: A source is none of these, or a session is named and `hermes` is not given.
@@ -33,7 +34,7 @@ def timeline(*sources: Any, hermes: Hermes | None = None, live: bool | None = No
     Example:
         >>> from hermes_nb import Event, timeline
         >>> timeline([Event(1, "p", 1, 0.0, "s", "t", "t", None, 1, "turn.started", {"prompt": "Hi"})])
-        <Timeline: 1 spans, running>
+        <Timeline: 1 spans>
     """
     from hermes_nb.sessions.agent import BoundAgent
     from hermes_nb.sessions.result import RunResult
@@ -80,7 +81,7 @@ def follow(made: Timeline, hermes: Hermes, session_id: str, *, turn_id: str | No
     """Feed a timeline with what comes to a session, until it is closed; of one turn, until that ends."""
     future = hermes.io.submit(_follow(made, hermes, session_id, turn_id))
     future.add_done_callback(_report(hermes, session_id))
-    made.on_close(future.cancel)
+    made.followed(future.cancel)
 
 
 async def _follow(made: Timeline, hermes: Hermes, session_id: str, turn_id: str | None) -> None:

@@ -55,7 +55,7 @@ class Timeline:
 
     def __repr__(self) -> str:
         self._log.fold()
-        return f"<Timeline: {self._log.n_spans:,} spans{', running' if self._log.is_running else ''}>"
+        return f"<Timeline: {self._log.n_spans:,} spans{', running' if self._log.is_live else ''}>"
 
     # -- the log -------------------------------------------------------------------------------------------------
     @property
@@ -75,26 +75,30 @@ class Timeline:
         """One row per span; columns and dtypes as `hermes_nb.views.frame.render` documents them."""
         from hermes_nb.views.frame import render
 
-        return render(self._log.folder())
+        with self._log.lock:
+            return render(self._log.folder())
 
     def figure(self, *, theme: str = "light") -> plotly.graph_objects.Figure:
         """The Plotly figure, in a `light` or `dark` theme."""
         from hermes_nb.views.figure import render, to_figure
 
-        return to_figure(render(self._log.folder(), theme=theme, now_unix_s=self._now()))
+        with self._log.lock:
+            return to_figure(render(self._log.folder(), theme=theme, now_unix_s=self._now()))
 
     def figure_bundle(self, *, theme: str = "light") -> dict[str, Any]:
         """The figure as a MIME bundle, made without importing plotly."""
         from hermes_nb.views.figure import render
 
-        figure = render(self._log.folder(), theme=theme, now_unix_s=self._now())
+        with self._log.lock:
+            figure = render(self._log.folder(), theme=theme, now_unix_s=self._now())
         return {"application/vnd.plotly.v1+json": figure, "text/plain": repr(self)}
 
     def bundle(self) -> dict[str, str]:
         """The static version by MIME type: text/html and text/plain, without script."""
         from hermes_nb.widgets._still import still
 
-        return still(self._log.folder(), now_unix_s=self._now())
+        with self._log.lock:
+            return still(self._log.folder(), now_unix_s=self._now())
 
     @property
     def html(self) -> str:
@@ -111,11 +115,11 @@ class Timeline:
         from hermes_nb.views.page import render
 
         target = Path(path)
-        target.write_text(render(self._log.folder()), encoding="utf-8")
+        target.write_text(render(self.events), encoding="utf-8")
         return target
 
     def _now(self) -> float | None:
-        return time.time() if self._log.is_running else None
+        return time.time() if self._log.is_live else None
 
     # -- the widget ----------------------------------------------------------------------------------------------
     @property
@@ -127,8 +131,8 @@ class Timeline:
         """
         if self._box is None:
             widgets = require("ipywidgets", why=_view.WHY)
-            self._log.fold()
-            self._is_live = self._log.is_running
+            self._log.changes()  # the first state of the view holds them
+            self._is_live = self._log.is_live
             view = _view.make_view(_view.Listener(self._log, self._show_figure, self._on_ready))
             self._output = widgets.Output()
             self._box = widgets.VBox([view, self._output])
@@ -175,8 +179,9 @@ class Timeline:
         self._ends.clear()
         self._timer.close()
 
-    def on_close(self, end: Callable[[], object]) -> None:
-        """Call `end` when the timeline is closed."""
+    def followed(self, end: Callable[[], object]) -> None:
+        """Note that who feeds it goes on until `end` is called: at `close`."""
+        self._log.is_followed = True
         self._ends.append(end)
 
     def _flush(self) -> None:
@@ -185,10 +190,9 @@ class Timeline:
         view = self._view
         if view is None:
             return
-        change = self._log.fold()
-        was_live, self._is_live = self._is_live, self._log.is_running
-        if change.numbers or was_live != self._is_live:
-            head, data = self._log.changes(change)
+        head, data = self._log.changes()
+        was_live, self._is_live = self._is_live, self._log.is_live
+        if data or was_live != self._is_live:
             view.send(head, [data])
         if was_live and not self._is_live:
             self._timer.call_later(0, self._tell_static)
@@ -200,13 +204,13 @@ class Timeline:
             self._view.static = dict(self.bundle())
 
     def _leave_static(self) -> None:
-        if not self._is_kept and not self._log.is_running and self._place is not None:
+        if not self._is_kept and not self._log.is_live and self._place is not None:
             self.freeze()
 
     def _on_ready(self, keeps: bool) -> None:
         self._is_kept = self._is_kept or keeps
         if keeps:
-            self._tell_static()
+            self._timer.call_later(0, self._tell_static)  # it takes a while for a large log
 
     def _show_figure(self, theme: str) -> None:
         bundle: Mapping[str, Any] = self.figure_bundle(theme=theme)

@@ -54,6 +54,7 @@ class Log {
 
   add(head, view) {
     const data = new DataView(bytesOf(view));
+    this.names.length = Math.min(this.names.length, head.from);
     this.names.push(...head.names);
     const changed = [];
     for (let at = 0; at + RECORD_BYTES <= data.byteLength; at += RECORD_BYTES) {
