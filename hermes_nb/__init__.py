@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
     from hermes_nb.tools.decorator import Tool, tool
+    from hermes_nb.widgets.follow import timeline
+    from hermes_nb.widgets.timeline import Timeline
 
 # Module -> its public names; it is imported when one of them is first used.
 _EXPORTS = {
@@ -44,10 +46,11 @@ _EXPORTS = {
     "sessions.agent": ("BoundAgent",), "sessions.hermes": ("Hermes",), "sessions.instance": ("Instance",),
     "sessions.result": ("RunResult",), "sessions.turn": ("Turn",),
     "tools.decorator": ("Tool", "tool"),
+    "widgets.follow": ("timeline",), "widgets.timeline": ("Timeline",),
 }  # fmt: skip
 __all__ = [
     "Agent", "BoundAgent", "ContentPart", "Event", "Hermes", "HermesNbError", "Instance", "Model", "Process", "RunResult",
-    "Span", "Tool", "ToolRetry", "Turn", "TurnError", "UsageError", "__version__", "tool",
+    "Span", "Timeline", "Tool", "ToolRetry", "Turn", "TurnError", "UsageError", "__version__", "timeline", "tool",
 ]  # fmt: skip
 
 
