@@ -16,6 +16,7 @@ from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError, StoreErro
 from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import EventNumberer
 from hermes_nb.runtimes._base import Runtime
+from hermes_nb.sessions import journal, library
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.io_loop import IoLoop
 from hermes_nb.sessions.session import Fork, Session, new_id
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hermes_nb.host.base import Host
     from hermes_nb.sessions.agent import BoundAgent
     from hermes_nb.sessions.turn import Turn
-    from hermes_nb.store.row import SessionRow
+    from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
     from hermes_nb.store.sqlite import Store
 
 DEFAULT_INSTANCE = "default"
@@ -218,7 +219,19 @@ class Hermes:
         store = await Store.open(self._state.store)
         for text in store.warnings:
             self.warn("store", text)
+        if store.is_new:  # lost, or set aside: the journals have what it had
+            await self._ingest_journals(store)
         return store
+
+    async def rebuild(self) -> None:
+        """Bring into the store what journals hold and it does not; on the IO loop."""
+        await self._ingest_journals(await self.opened_store())
+
+    async def _ingest_journals(self, store: Store) -> None:
+        from hermes_nb.store.rebuild import rebuild
+
+        for text in (await rebuild(store, journal.all_of(self.state_dir))).warnings:
+            self.warn("journal", text)
 
     async def new_session(self, agent: str, title: str) -> Session:
         """A new conversation; on the IO loop. It is stored with its first turn."""
@@ -264,6 +277,15 @@ class Hermes:
             return self._sessions[full_id]
         return self._sessions[session_id]
 
+    def drop_session(self, session_id: str, *, is_deleted: bool = True) -> None:
+        """Keep a conversation in memory no longer, unless a turn of it runs; on the IO loop."""
+        known = self._sessions.get(session_id)
+        if known is not None and not known.lock.locked():
+            del self._sessions[session_id]
+        for bound in self.agents.values():
+            if is_deleted and bound.session_id == session_id:
+                bound.session_id = None
+
     async def reload_session(self, session_id: str) -> Session:
         """A conversation as the store has it now, when none of its turns is running; on the IO loop."""
         known = self._sessions.get(session_id)
@@ -291,13 +313,54 @@ class Hermes:
                 )
         raise SessionNotFoundError(f"No session {wanted!r}. `%hermes sessions` lists those there are.")
 
-    def sessions(self, limit: int = 20) -> list[SessionRow]:
-        """Stored conversations, last used first."""
+    def sessions(self, limit: int = 20, *, agent: str | None = None) -> list[SessionRow]:
+        """Stored conversations, of one agent or all, last used first."""
+        return self.io.call(library.rows(self, limit=limit, agent=agent))
 
-        async def rows() -> list[SessionRow]:
-            return await (await self.opened_store()).sessions(limit=limit)
+    def stored_turns(self, session_id: str | None = None, *, since_unix_s: float | None = None) -> list[TurnRow]:
+        """Stored turns with what each cost, oldest first: of one session or all, at work since a time or ever."""
+        return self.io.call(library.turns(self, session_id, since_unix_s=since_unix_s))
 
-        return self.io.call(rows())
+    def search(self, text: str, *, limit: int = 20) -> list[SearchHit]:
+        """Prompts and answers that hold every word of `text`, the best first."""
+        return self.io.call(library.search(self, text, limit=limit))
+
+    def rename_session(self, session_id: str, title: str) -> str:
+        """Give a session a title; returns its id.
+
+        Raises:
+            SessionNotFoundError: No such session.
+            UsageError: The title is empty.
+        """
+        return self.io.call(library.rename(self, session_id, title))
+
+    def delete_session(self, session_id: str) -> str:
+        """Forget a session in the store and in every journal; returns its id. There is no way back.
+
+        Raises:
+            SessionNotFoundError: No such session.
+            UsageError: A turn of it is running, or other sessions were forked from it.
+        """
+        return self.io.call(library.delete(self, session_id))
+
+    def export_sessions(self, path: str | Path, session_id: str | None = None) -> int:
+        """Write sessions with all their events to a JSONL file; returns how many.
+
+        Args:
+            path: The file; one that is there is replaced.
+            session_id: That session and those it was forked from; None means all.
+        """
+        return self.io.call(library.export(self, Path(path), session_id))
+
+    def import_sessions(self, path: str | Path) -> tuple[int, int]:
+        """Read such a file into the store; doing it again changes nothing.
+
+        Returns: how many sessions the file has, and how many of its events were new.
+
+        Raises:
+            UsageError: It is no such file, or of a newer version.
+        """
+        return self.io.call(library.import_from(self, Path(path)))
 
     # -- odd things ----------------------------------------------------------------------------------------------
     def warn(self, code: str, text: str) -> None:

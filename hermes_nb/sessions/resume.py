@@ -6,8 +6,7 @@ journal brought to the worker that goes on, what changed since is compared, and 
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.event import Event
+from hermes_nb.sessions import journal
 from hermes_nb.sessions.profile import differences
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
-
-_TABLES = ("responses", "tool_results")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +71,16 @@ async def find(hermes: Hermes, wanted: str | None, *, agent: str | None = None) 
         SessionNotFoundError: No such turn or session, or nothing is unfinished.
         UsageError: The turn completed; there is nothing to resume.
     """
-    from hermes_nb.store.rebuild import rebuild
-
-    store = await hermes.opened_store()
-    journals = sorted(hermes.state_dir.glob("instances/*/journal.db"))
-    found = await rebuild(store, journals)  # a killed kernel had not stored what its worker committed last
-    for text in found.warnings:
-        hermes.warn("journal", text)
+    await hermes.rebuild()  # a killed kernel had not stored what its worker committed last
     events = await _events(hermes, wanted, agent)
     turn_id = events[0].turn_id
     started = next((e for e in events if e.kind == "turn.started"), None)
     end = next((e for e in reversed(events) if e.is_turn_end and e.attempt == max(x.attempt for x in events)), None)
     if started is None:
         raise SessionNotFoundError(f"Turn {turn_id} has no beginning in the log; it can't be resumed. Ask again.")
+    holder = await asyncio.to_thread(journal.holder_of, turn_id, journal.all_of(hermes.state_dir))
+    if end is None:
+        await _refuse_running(hermes, turn_id, holder)
     if end is not None and end.kind == "turn.completed" and end.data.get("status", "completed") == "completed":
         raise UsageError(f"Turn {turn_id} completed; there is nothing to resume. Ask the next question with %%hermes run.")
     return Resumable(
@@ -96,8 +91,19 @@ async def find(hermes: Hermes, wanted: str | None, *, agent: str | None = None) 
         attempt=max(e.attempt for e in events) + 1,
         profile=dict(started.data.get("profile") or {}),
         unfinished=_unfinished(events),
-        journal=next((j for j in journals if _has_turn(j, turn_id)), None),
+        journal=holder,
     )
+
+
+async def _refuse_running(hermes: Hermes, turn_id: str, holder: Path | None) -> None:
+    """A turn without an end may still be running, here or in another kernel."""
+    if any(t.id == turn_id and not t.is_done for t in hermes.turns):
+        raise UsageError(f"Turn {turn_id} is still running. Wait for it, or stop it first: %hermes stop {turn_id}")
+    own = [i.worker.folder.journal for i in hermes.instances.values()]
+    if holder is not None and await asyncio.to_thread(journal.is_held_elsewhere, holder, own):
+        raise UsageError(
+            f"Turn {turn_id} runs in another kernel that is alive. Wait for it there, or shut that kernel down first."
+        )
 
 
 async def _events(hermes: Hermes, wanted: str | None, agent: str | None) -> list[Event]:
@@ -118,38 +124,22 @@ async def _events(hermes: Hermes, wanted: str | None, agent: str | None) -> list
 
 
 def _unfinished(events: Sequence[Event]) -> tuple[tuple[str, str], ...]:
-    """Calls that started and have no result in any attempt, by what they were (ids differ between attempts)."""
+    """Calls that started without a result, and that no later attempt made again, by what they were (ids differ)."""
     done = {e.span_id for e in events if e.kind == "tool.completed"}
     open_calls = [e for e in events if e.kind == "tool.started" and e.span_id not in done and not e.data.get("builtin")]
-    finished = {_what(e) for e in events if e.kind == "tool.completed" and e.data.get("status") in ("ok", "error")}
-    return tuple(dict.fromkeys(_what(e) for e in open_calls if _what(e) not in finished))
+    made = [
+        (e.attempt, _what(e)) for e in events
+        if e.kind == "tool.completed" and e.data.get("status") in ("ok", "error") and not e.data.get("replayed")
+    ]  # fmt: skip
+    left = []
+    for call in open_calls:
+        later = next((m for m in made if m[0] > call.attempt and m[1] == _what(call)), None)
+        if later is None:
+            left.append(_what(call))
+        else:
+            made.remove(later)
+    return tuple(dict.fromkeys(left))
 
 
 def _what(event: Event) -> tuple[str, str]:
     return str(event.data.get("name", "")), str(event.data.get("arguments", ""))
-
-
-def _has_turn(journal: Path, turn_id: str) -> bool:
-    with contextlib.suppress(sqlite3.Error), contextlib.closing(_read_only(journal)) as connection:
-        return connection.execute("SELECT 1 FROM events WHERE turn_id = ? LIMIT 1", (turn_id,)).fetchone() is not None
-    return False
-
-
-def _read_only(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)
-
-
-def bring(turn_id: str, source: Path, target: Path) -> None:
-    """Copy a turn's committed steps into another worker's journal; nothing happens when it is the same.
-
-    The worker that owns `target` must have made its tables. Blocks; call it off the IO loop.
-    """
-    if source.resolve() == target.resolve():
-        return
-    with contextlib.closing(sqlite3.connect(target, timeout=10)) as connection, connection:
-        connection.execute("ATTACH DATABASE ? AS source", (f"file:{source}?mode=ro",))
-        for table in _TABLES:
-            connection.execute(
-                f"INSERT OR IGNORE INTO main.{table} SELECT * FROM source.{table} WHERE turn_id = ?",
-                (turn_id,),
-            )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import HermesNbError, StoreError, WorkerError
 from hermes_nb.host.base import Caller, Sink, WakeUp
 from hermes_nb.model.event import Event
+from hermes_nb.sessions.journal import bring
 from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.result import RunResult
-from hermes_nb.sessions.resume import bring
 from hermes_nb.sessions.serving import ToolServing
 
 if TYPE_CHECKING:

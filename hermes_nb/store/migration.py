@@ -66,6 +66,14 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE TRIGGER said_forget AFTER DELETE ON events BEGIN DELETE FROM said WHERE rowid = old.rowid; END",
         ),
     ),
+    (
+        "turns by idempotency key and by time",
+        (
+            """CREATE INDEX events_by_key ON events (json_extract(data, '$.idempotency_key'))
+                WHERE kind = 'turn.started' AND json_extract(data, '$.idempotency_key') IS NOT NULL""",
+            f"CREATE INDEX events_marks_by_time ON events (at_unix_s) WHERE kind IN ({_MARKS})",
+        ),
+    ),
 )
 
 

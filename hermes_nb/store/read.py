@@ -73,9 +73,22 @@ async def sessions(connection: Connection, *, limit: int = 50, agent: str | None
     return await _with_totals(connection, rows)
 
 
-async def turns(connection: Connection, session_id: str) -> list[TurnRow]:
-    """Turns of a session, oldest first; [] for an unknown session."""
-    return _fold(await _marks(connection, [session_id]))
+async def turns(
+    connection: Connection, session_id: str | None, *, since_unix_s: float | None = None
+) -> list[TurnRow]:
+    """Turns of a session, or of all, oldest first; [] for an unknown session. With `since_unix_s` those that said something
+    since then."""
+    return _fold(await _marks(connection, None if session_id is None else [session_id], since_unix_s=since_unix_s))
+
+
+async def turn_of_key(connection: Connection, key: str) -> str | None:
+    """The turn that was begun under an idempotency key; None when none was."""
+    rows = await connection.rows(
+        "SELECT turn_id FROM events WHERE kind = 'turn.started' AND json_extract(data, '$.idempotency_key') = ?"
+        " ORDER BY rowid LIMIT 1",
+        (key,),
+    )
+    return str(rows[0][0]) if rows else None
 
 
 async def put_session(connection: Connection, row: SessionRow) -> None:
@@ -138,16 +151,33 @@ async def _with_totals(connection: Connection, rows: Sequence[Sequence[Any]]) ->
     ]
 
 
-async def _marks(connection: Connection, session_ids: Sequence[str]) -> list[Sequence[Any]]:
+# Of a turn's figures, in the order of the columns read.
+_FIGURES = (
+    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "cost_usd",
+)  # fmt: skip
+_COST = len(_FIGURES) - 1
+
+
+async def _marks(
+    connection: Connection, session_ids: Sequence[str] | None, *, since_unix_s: float | None = None
+) -> list[Sequence[Any]]:
     # Of a model's answer only the figures are read: the texts of a long session are not.
+    usage = ", ".join(f"json_extract(data, '$.usage.{name}')" for name in _FIGURES[:_COST])
+    where: list[str] = [f"kind IN ({_MARKS})"]
+    parameters: list[Any] = []
+    if session_ids is not None:
+        where.append("session_id IN (SELECT value FROM json_each(?))")
+        parameters.append(json.dumps(list(session_ids)))
+    if since_unix_s is not None:
+        where.append("at_unix_s >= ?")
+        parameters.append(since_unix_s)
     return await connection.rows(
-        f"""SELECT session_id, turn_id, attempt, kind, at_unix_s,
-            json_extract(data, '$.usage.input_tokens'), json_extract(data, '$.usage.output_tokens'),
-            json_extract(data, '$.cost_usd'), json_extract(data, '$.status'), json_extract(data, '$.duration_ms'),
+        f"""SELECT session_id, turn_id, attempt, kind, at_unix_s, {usage}, json_extract(data, '$.cost_usd'),
+            json_extract(data, '$.replayed'), json_extract(data, '$.status'), json_extract(data, '$.duration_ms'),
             CASE WHEN kind = 'turn.started' THEN json_extract(data, '$.prompt')
                  WHEN kind LIKE 'turn.%' THEN json_extract(data, '$.text') END
-        FROM events WHERE kind IN ({_MARKS}) AND session_id IN (SELECT value FROM json_each(?)) ORDER BY rowid""",
-        (json.dumps(list(session_ids)),),
+        FROM events WHERE {" AND ".join(where)} ORDER BY rowid""",
+        parameters,
     )
 
 
@@ -155,43 +185,54 @@ class _Attempt:
     """What one attempt of a turn reported: figures of its end, and of its calls should the end have none."""
 
     def __init__(self) -> None:
-        self.end: list[float | None] = [None, None, None]
-        self.calls: list[float | None] = [None, None, None]
+        self.end: list[float | None] = [None] * len(_FIGURES)
+        self.calls: list[float | None] = [None] * len(_FIGURES)
         self.status, self.text, self.duration_ms, self.is_over = "running", None, None, False
+        self.is_every_cost_known = True
 
-    def add(self, kind: str, figures: Sequence[float | None], status: str | None, duration_ms: Any, text: Any) -> None:
+    def add(
+        self, kind: str, figures: Sequence[float | None], replayed: Any, status: str | None, duration_ms: Any, text: Any
+    ) -> None:
         if kind in TURN_ENDS:
             self.end = list(figures)
             self.status = status or kind.removeprefix("turn.")
             self.text, self.duration_ms, self.is_over = text, duration_ms, True
-        elif kind != "turn.started":
+        elif kind != "turn.started" and not replayed:
+            self.is_every_cost_known = self.is_every_cost_known and figures[_COST] is not None
             self.calls = [_sum(pair) for pair in zip(self.calls, figures, strict=True)]
 
     @property
     def figures(self) -> list[float | None]:
         return [call if end is None else end for end, call in zip(self.end, self.calls, strict=True)]
 
+    @property
+    def is_cost_whole(self) -> bool:
+        return self.is_every_cost_known or self.end[_COST] is not None
+
 
 def _fold(marks: Iterable[Sequence[Any]]) -> list[TurnRow]:
     heads: dict[tuple[str, str], list[Any]] = {}  # (session, turn) -> [prompt, started]
     attempts: dict[tuple[str, str], dict[int, _Attempt]] = {}
-    for session_id, turn_id, attempt, kind, at_unix_s, n_in, n_out, cost, status, duration_ms, text in marks:
+    for session_id, turn_id, attempt, kind, at_unix_s, *rest in marks:
+        figures, (replayed, status, duration_ms, text) = rest[: len(_FIGURES)], rest[len(_FIGURES) :]
         key = (session_id, turn_id)
         head = heads.setdefault(key, [None, at_unix_s])
         if kind == "turn.started" and head[0] is None:
             head[0] = text
         head[1] = min(head[1], at_unix_s)
         own = attempts.setdefault(key, {}).setdefault(attempt, _Attempt())
-        own.add(kind, (n_in, n_out, cost), status, duration_ms, text)
+        own.add(kind, figures, replayed, status, duration_ms, text)
     found = []
     for (session_id, turn_id), (prompt, started_unix_s) in heads.items():
         tries = attempts[session_id, turn_id]
         last = tries[max(tries)]
-        n_in, n_out, cost = (_sum(own.figures[i] for own in tries.values()) for i in range(3))
+        sums = {name: _sum(own.figures[i] for own in tries.values()) for i, name in enumerate(_FIGURES)}
+        cost_usd = sums.pop("cost_usd")
         found.append(
             TurnRow(
                 turn_id, session_id, last.status, prompt, last.text, started_unix_s, last.duration_ms,
-                None if n_in is None else int(n_in), None if n_out is None else int(n_out), cost,
+                cost_usd=cost_usd, is_cost_whole=all(own.is_cost_whole for own in tries.values()),
+                **{name: None if n is None else int(n) for name, n in sums.items()},
             )
         )  # fmt: skip
     return found

@@ -53,6 +53,10 @@ class TurnRow:
         input_tokens: Over all attempts; replayed calls cost nothing and count nothing.
         output_tokens: The same.
         cost_usd: The same.
+        cache_read_tokens: The same; part of input_tokens.
+        cache_write_tokens: The same; part of input_tokens.
+        reasoning_tokens: The same; part of output_tokens.
+        is_cost_whole: Whether the cost of every call is known; False makes `cost_usd` a lower bound.
     """
 
     turn_id: str
@@ -65,6 +69,10 @@ class TurnRow:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    is_cost_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)

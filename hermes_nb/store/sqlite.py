@@ -139,9 +139,18 @@ class Store:
         """Sessions, of one agent or all, the last used first."""
         return await self._guarded(read.sessions(self._reader, limit=limit, agent=agent))
 
-    async def turns(self, session_id: str) -> list[TurnRow]:
-        """Turns of a session, oldest first; [] for an unknown one."""
-        return await self._guarded(read.turns(self._reader, session_id))
+    async def turns(self, session_id: str | None, *, since_unix_s: float | None = None) -> list[TurnRow]:
+        """Turns of a session (None: of all), oldest first; [] for an unknown one.
+
+        Args:
+            session_id: None for all sessions.
+            since_unix_s: Only turns that began, answered or ended then or later; None for all.
+        """
+        return await self._guarded(read.turns(self._reader, session_id, since_unix_s=since_unix_s))
+
+    async def turn_of_key(self, key: str) -> str | None:
+        """The turn that was begun under an idempotency key; None when none was."""
+        return await self._guarded(read.turn_of_key(self._reader, key))
 
     async def delete_session(self, session_id: str) -> None:
         """Forget a session and its events.

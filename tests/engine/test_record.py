@@ -254,6 +254,7 @@ def test_a_prompt_of_parts_carries_its_image(shared: Worker, script: Script) -> 
 
 def test_an_image_for_a_model_that_takes_none_is_named_and_sent_nowhere(shared: Worker, script: Script) -> None:
     shared.bind(script.url, agent_id="blind")
+    shared.bind(script.url, agent_id="seeing", config={"model": {"supports_vision": True}})
     done = shared.run(PARTS, agent_id="blind")
     assert done["status"] == "completed"
     assert "not known to take images" in script.requests[-1].messages[-1]["content"]

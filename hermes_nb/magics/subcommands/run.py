@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
-from dataclasses import dataclass
 from typing import Any
 
 from hermes_nb.errors import UsageError
-from hermes_nb.magics import _question
+from hermes_nb.magics import _asked
+from hermes_nb.magics._asked import Asked
 from hermes_nb.magics._context import Context
-from hermes_nb.magics._outcome import interrupted
 from hermes_nb.magics._parser import Parser, name_list, positive_number, variable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
-    from hermes_nb.sessions.typed_answer import TypedAnswer
 
 SUMMARY = "ask an agent a question"
 EXAMPLES = (
@@ -36,8 +31,6 @@ A stopped run ends the cell as KeyboardInterrupt, a failed one as an error in on
 A tool that needs an approval is asked about in the cell; where nobody can answer it is denied, unless --yes is given.
 With --background NAME holds the running turn, and its RunResult from the first cell that starts after it ended."""
 TAKES_CELL = True
-
-SETTLE_S = 5.0  # how long an interrupted cell waits for its turn's end before it says what keeps it
 
 
 def parser() -> Parser:
@@ -80,89 +73,18 @@ def parser() -> Parser:
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Ask and block until the end; the turn's tools run meanwhile, async ones are refused."""
     asked = _ask(context, options, cell, blocks=not options.background)
-    if options.background:
-        return
-    turn = asked.turn
-    result: RunResult | None = None
-    # An interrupt ends the wait early when it comes twice, or instead of an answer.
-    with contextlib.suppress(KeyboardInterrupt):
-        while not turn.is_done:
-            turn.wait_blocking(until_asked=True)
-            _question.answer(turn, context.shell, yes=options.yes)
-            turn = asked.go_on(blocks=True)
-        result = asked.result
-    if result is None:
-        turn.stop("interrupt")
-        with contextlib.suppress(TimeoutError, KeyboardInterrupt):
-            result = turn.wait_blocking(SETTLE_S)
-    _finish(context, asked, result)
+    if not options.background:
+        _asked.wait_blocking(context, asked, yes=options.yes)
 
 
 async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Ask and wait for the end on the cell's own loop."""
     asked = _ask(context, options, cell, blocks=False)
-    if options.background:
-        return
-    turn = asked.turn
-    is_interrupted = False
-    try:
-        while not turn.is_done:
-            await turn.wait(until_asked=True)
-            _question.answer(turn, context.shell, yes=options.yes)
-            turn = asked.go_on(blocks=False)
-        result = asked.result
-    except (asyncio.CancelledError, KeyboardInterrupt):
-        is_interrupted = True
-    if is_interrupted:
-        result = await _settle(turn)
-    _finish(context, asked, result, is_interrupted=is_interrupted)
+    if not options.background:
+        await _asked.wait_awaiting(context, asked, yes=options.yes)
 
 
-async def _settle(turn: Turn) -> RunResult | None:
-    """The result of a turn that an interrupt stops; None when it does not end in time."""
-    turn.stop("interrupt")
-    task = asyncio.current_task()
-    if task is not None:
-        task.uncancel()  # the interrupt is answered here; further waits in this cell are not of it
-    with contextlib.suppress(TimeoutError):
-        return await turn.wait(SETTLE_S)
-    return None
-
-
-@dataclass(slots=True)
-class _Asked:
-    """A turn, and what the cell that asked wants of it."""
-
-    turn: Turn
-    out: str | None
-    replaces: str | None
-    is_rerun: bool
-    quiet: bool
-    answer: TypedAnswer | None = None
-    is_repair: bool = False
-
-    @property
-    def result(self) -> RunResult | None:
-        """The result, an answer of a type read."""
-        result = self.turn.result
-        if result is not None and self.answer is not None and self.is_repair:
-            return self.answer.read_last(result)
-        return result
-
-    def go_on(self, *, blocks: bool) -> Turn:
-        """The turn to wait for: the same, or the one further round after an answer that is not of the type asked for."""
-        result = self.turn.result
-        if result is None or self.answer is None or self.is_repair or result.status != "completed":
-            return self.turn
-        more = self.answer.read(result)
-        if more is not None:
-            self.is_repair = True
-            bound, session_id = self.turn.agent, self.turn.session_id
-            self.turn = bound.submit(more, session_id=session_id, blocks=blocks, quiet=self.quiet)
-        return self.turn
-
-
-def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blocks: bool) -> _Asked:
+def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blocks: bool) -> Asked:
     """Check everything that can be wrong, then submit."""
     if options.yes and options.background:
         raise UsageError("--yes answers for a cell that waits. A background turn is answered with %hermes approve.")
@@ -191,11 +113,9 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     )
     run.turns.append(turn)
     if options.background:
-        context.follow(turn, options.out)
-        if not options.quiet:
-            print(f"Turn {turn.id} of {turn.agent_name} runs in the background. %hermes stop {turn.id} stops it.")
+        _asked.follow(context, turn, options.out, quiet=options.quiet)
     is_rerun = before is not None and before.session_id == turn.session_id
-    return _Asked(turn, options.out, replaces, is_rerun, options.quiet, answer)
+    return Asked(turn, options.out, options.quiet, is_rerun, replaces, answer)
 
 
 def _type(context: Context, name: str) -> Any:
@@ -248,24 +168,3 @@ def _session_id(bound: BoundAgent, wanted: str | None) -> str | None:
 def _replaced(before: Turn | None, session_id: str | None) -> str | None:
     """The turn that `--again` replaces: the one the cell made before, when it belongs to this conversation."""
     return before.id if before is not None and before.session_id == session_id else None
-
-
-def _finish(context: Context, asked: _Asked, result: RunResult | None, *, is_interrupted: bool = False) -> None:
-    """Hand the result over, then end the cell as the turn ended."""
-    turn = asked.turn
-    if result is None:
-        context.follow(turn, asked.out)
-        tools = ", ".join(turn.running_tools())
-        raise interrupted(
-            f"Turn {turn.id} was told to stop and has not ended yet"
-            + (f": tool {tools} is still running." if tools else ".")
-        )
-    context.last_result = result
-    if asked.out is not None:
-        context.user_ns[asked.out] = result
-    if asked.is_rerun and turn.number is not None and not asked.quiet:
-        how = f"it replaces turn {asked.replaces}" if asked.replaces else "--again replaces this cell's last turn instead"
-        print(f"Turn {turn.number} of session {turn.session_id}; {how}.")
-    if is_interrupted or result.status == "stopped":
-        raise interrupted(f"Turn {turn.id} was stopped; what had arrived is kept.")
-    result.raise_for_status()

@@ -1,33 +1,82 @@
-"""`%hermes sessions`: the stored conversations."""
+"""`%hermes sessions`: the stored conversations, forks under what they were forked from."""
 
 from __future__ import annotations
 
 import argparse
 import datetime
+from pathlib import Path
 
+from hermes_nb.errors import UsageError
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser, positive_count
 from hermes_nb.magics._table import show
 
-SUMMARY = "list the stored conversations, last used first"
-EXAMPLES = ("%hermes sessions", "%hermes sessions -a analyst --limit 5")
-NOTES = "Go on with one by its id, the start of its id, or its title: %hermes run -s s-3f2a Your question"
+SUMMARY = "list, search, rename, delete, export and import the stored conversations"
+EXAMPLES = (
+    "%hermes sessions",
+    "%hermes sessions -a analyst --limit 5",
+    "%hermes sessions --search 'best customer'",
+    "%hermes sessions s-3f2a --rename 'Churn, second try'",
+    "%hermes sessions --export talks.jsonl",
+    "%hermes sessions --import talks.jsonl",
+    "%hermes sessions --delete s-3f2a",
+)
+NOTES = """\
+Go on with one by its id, the start of its id, or its title: %hermes run -s s-3f2a Your question
+Forks stand under the session they were forked from. --export with a SESSION writes that one and those it was forked from.
+--delete forgets a session for good, in the store and in the logs it could be rebuilt from."""
 
 _COLUMNS = ("session", "agent", "title", "turns", "last used", "tokens in / out", "cost")
+_ACTIONS = ("search", "rename", "delete", "export_file", "import_file")
 
 
 def parser() -> Parser:
     """The options."""
     parser = Parser("sessions")
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="the session for --rename or --export")
     parser.add_argument("-a", "--agent", metavar="NAME", help="those of one agent")
     parser.add_argument("--limit", metavar="N", type=positive_count, default=20, help="at most so many (20)")
+    parser.add_argument("--search", metavar="TEXT", help="prompts and answers that hold these words")
+    parser.add_argument("--rename", metavar="TITLE", help="give SESSION this title")
+    parser.add_argument("--delete", metavar="ID", help="forget this session")
+    parser.add_argument("--export", dest="export_file", metavar="FILE", help="write sessions to a JSONL file")
+    parser.add_argument("--import", dest="import_file", metavar="FILE", help="read such a file")
     return parser
 
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
-    """Show the table."""
-    wanted = options.limit if options.agent is None else 1000
-    rows = [r for r in context.hermes.sessions(limit=wanted) if options.agent in (None, r.agent)][: options.limit]
+    """Do what is asked, or show the tree."""
+    given = [name for name in _ACTIONS if getattr(options, name) is not None]
+    if len(given) > 1:
+        raise UsageError("--search, --rename, --delete, --export and --import exclude each other.")
+    if options.session is not None and not {*given} & {"rename", "export_file"}:
+        raise UsageError(
+            f"What about session {options.session}? --rename TITLE or --export FILE; %hermes usage {options.session} lists"
+            " its turns."
+        )
+    hermes = context.hermes
+    if options.search is not None:
+        _search(context, options)
+    elif options.rename is not None:
+        if options.session is None:
+            raise UsageError("--rename needs the session: %hermes sessions SESSION --rename TITLE")
+        print(f"Session {hermes.rename_session(options.session, options.rename)} is now {options.rename.strip()!r}.")
+    elif options.delete is not None:
+        print(f"Session {hermes.delete_session(options.delete)} is deleted.")
+    elif options.export_file is not None:
+        n_sessions = hermes.export_sessions(Path(options.export_file).expanduser(), options.session)
+        print(f"{_counted(n_sessions, 'session')} written to {options.export_file}.")
+    elif options.import_file is not None:
+        n_sessions, n_new = hermes.import_sessions(Path(options.import_file).expanduser())
+        print(f"{_counted(n_sessions, 'session')} read from {options.import_file}; {_counted(n_new, 'event')} were new.")
+    else:
+        _list(context, options)
+
+
+def _list(context: Context, options: argparse.Namespace) -> None:
+    from hermes_nb.sessions.library import tree
+
+    rows = context.hermes.sessions(limit=options.limit, agent=options.agent)
     if not rows:
         whose = "" if options.agent is None else f" of agent {options.agent!r}"
         print(f"There is no session{whose} yet. The first %hermes run starts one.")
@@ -38,15 +87,30 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
             (
                 row.session_id,
                 row.agent,
-                row.title,
+                f"└{'─' * depth} {row.title}" if depth else row.title,
                 str(row.n_turns),
                 datetime.datetime.fromtimestamp(row.last_used_unix_s).strftime("%Y-%m-%d %H:%M"),
                 f"{_number(row.input_tokens)} / {_number(row.output_tokens)}",
                 "unknown" if row.cost_usd is None else f"${row.cost_usd:.4f}",
             )
-            for row in rows
+            for depth, row in tree(rows)
         ],
     )
+
+
+def _search(context: Context, options: argparse.Namespace) -> None:
+    hits = [h for h in context.hermes.search(options.search) if options.agent in (None, h.agent)][: options.limit]
+    if not hits:
+        print(f"Nothing is found for {options.search!r}.")
+        return
+    show(
+        ("session", "turn", "agent", "title", "in", "found"),
+        [(h.session_id, h.turn_id, h.agent, h.title, h.part, h.excerpt) for h in hits],
+    )
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 def _number(value: int | None) -> str:

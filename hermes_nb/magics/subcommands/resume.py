@@ -1,0 +1,69 @@
+"""`%hermes resume`: go on with a turn whose worker or kernel was killed."""
+
+from __future__ import annotations
+
+import argparse
+
+from hermes_nb.errors import UsageError
+from hermes_nb.magics import _asked
+from hermes_nb.magics._asked import Asked
+from hermes_nb.magics._context import Context
+from hermes_nb.magics._parser import Parser, positive_number, variable_name
+
+SUMMARY = "go on with a turn that was cut off; what was committed costs nothing again"
+EXAMPLES = ("%hermes resume", "%hermes resume t-3f2a9c01b7 -o answer", "%hermes resume s-51c0e2aa9d --live")
+NOTES = """\
+Without TURN the newest unfinished turn goes on, of the agent of -a if one is given. Model answers and tool results that were
+recorded are taken from the log. A tool that had started and left no result is asked about first, unless it is
+@tool(idempotent=True). When model, instructions or tools changed since, nothing is sent and the changes are listed; --live
+goes on all the same, and what no longer fits is asked anew."""
+
+
+def parser() -> Parser:
+    """The options."""
+    parser = Parser("resume")
+    parser.add_argument("turn", nargs="?", metavar="TURN", help="a turn's id, or a session (its last unfinished turn)")
+    parser.add_argument("-a", "--agent", metavar="NAME", help="the agent that goes on; else the one that was asked")
+    parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put the RunResult into this variable")
+    parser.add_argument("--live", action="store_true", help="go on although the agent changed")
+    parser.add_argument("--timeout", metavar="SECONDS", type=positive_number, help="stop the turn after so long")
+    parser.add_argument("--background", action="store_true", help="do not wait; the answer streams into this cell")
+    parser.add_argument("--yes", action="store_true", help="run tools again that may have run, and allow others, unasked")
+    parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
+    return parser
+
+
+def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Go on and block until the end."""
+    asked = _ask(context, options, blocks=not options.background)
+    if not options.background:
+        _asked.wait_blocking(context, asked, yes=options.yes)
+
+
+async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Go on and wait for the end on the cell's own loop."""
+    asked = _ask(context, options, blocks=False)
+    if not options.background:
+        await _asked.wait_awaiting(context, asked, yes=options.yes)
+
+
+def _ask(context: Context, options: argparse.Namespace, *, blocks: bool) -> Asked:
+    from hermes_nb.sessions.resume import find
+
+    if options.yes and options.background:
+        raise UsageError("--yes answers for a cell that waits. A background turn is answered with %hermes approve.")
+    hermes = context.hermes
+    found = hermes.io.call(find(hermes, options.turn, agent=options.agent))
+    bound = context.pick(options.agent or found.agent)
+    for _, text in bound.take_notices():
+        print(text, flush=True)
+    turn = bound.submit_resume(
+        found.turn_id, live=options.live, blocks=blocks, background=options.background, timeout_s=options.timeout,
+        quiet=options.quiet,
+    )  # fmt: skip
+    context.cells.current().turns.append(turn)
+    if options.background:
+        _asked.follow(context, turn, options.out, quiet=options.quiet)
+    elif not options.quiet:
+        print(f"Going on with turn {turn.id} of session {turn.session_id}, attempt {found.attempt}.", flush=True)
+    return Asked(turn, options.out, options.quiet)

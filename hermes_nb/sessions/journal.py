@@ -1,0 +1,142 @@
+"""The workers' journals as a kernel sees them: found, read, copied between workers, made to forget.
+
+Writing steps into them is the worker's business (`hermes_nb.engine.journal`). Everything here blocks: call it off the IO
+loop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hermes_nb.errors import StoreError
+
+_STEPS = ("responses", "tool_results")
+_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """What a journal keeps of a turn, in the order it was committed.
+
+    Attributes:
+        responses: Dicts with fingerprint, occurrence, body.
+        tool_results: Dicts with call_key, name, arguments, body.
+    """
+
+    responses: tuple[dict[str, Any], ...] = ()
+    tool_results: tuple[dict[str, Any], ...] = ()
+
+
+def all_of(state_dir: Path) -> list[Path]:
+    """Every journal of a state folder."""
+    return sorted(state_dir.glob("instances/*/journal.db"))
+
+
+def holder_of(turn_id: str, journals: Iterable[Path]) -> Path | None:
+    """The journal with the most steps of a turn; None when none has it."""
+    found: list[tuple[int, Path]] = []
+    for path in journals:
+        with contextlib.suppress(sqlite3.Error), _reading(path) as db:
+            if db.execute("SELECT 1 FROM events WHERE turn_id = ? LIMIT 1", (turn_id,)).fetchone():
+                n_steps = sum(
+                    db.execute(f"SELECT count(*) FROM {table} WHERE turn_id = ?", (turn_id,)).fetchone()[0]
+                    for table in _STEPS
+                )
+                found.append((n_steps, path))
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def is_held_elsewhere(journal: Path, own: Iterable[Path]) -> bool:
+    """Whether another kernel that lives holds the instance of a journal; `own` are the journals of this one."""
+    if journal in set(own):
+        return False
+    try:
+        lock = os.open(journal.with_name("lock"), os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
+def bring(turn_id: str, source: Path, target: Path) -> None:
+    """Copy a turn's committed steps into another worker's journal; nothing happens when it is the same.
+
+    The worker that owns `target` must have made its tables.
+
+    Raises:
+        StoreError: A journal can't be read or written.
+    """
+    if source.resolve() == target.resolve():
+        return
+    try:
+        with contextlib.closing(sqlite3.connect(target, timeout=_TIMEOUT_S)) as db, db:
+            db.execute("ATTACH DATABASE ? AS source", (str(source),))
+            for table in _STEPS:
+                db.execute(
+                    f"INSERT OR IGNORE INTO main.{table} SELECT * FROM source.{table} WHERE turn_id = ?", (turn_id,)
+                )
+    except sqlite3.Error as exc:
+        raise StoreError(
+            f"The steps of turn {turn_id} can't be brought from {source} to {target}: {exc}. Check both folders."
+        ) from exc
+
+
+def steps(turn_id: str, journal: Path) -> Steps:
+    """What is kept of a turn.
+
+    Raises:
+        StoreError: The journal can't be read.
+    """
+    try:
+        with _reading(journal) as db:
+            responses = db.execute(
+                "SELECT fingerprint, occurrence, body FROM responses WHERE turn_id = ? ORDER BY rowid", (turn_id,)
+            ).fetchall()
+            results = db.execute(
+                "SELECT call_key, name, arguments, body FROM tool_results WHERE turn_id = ? ORDER BY rowid", (turn_id,)
+            ).fetchall()
+    except sqlite3.Error as exc:
+        raise StoreError(f"The journal {journal} can't be read: {exc}. Check its folder.") from exc
+    return Steps(
+        tuple({"fingerprint": f, "occurrence": int(n), "body": json.loads(body)} for f, n, body in responses),
+        tuple({"call_key": k, "name": n, "arguments": a, "body": json.loads(body)} for k, n, a, body in results),
+    )
+
+
+def forget_session(session_id: str, journals: Iterable[Path]) -> None:
+    """Take a session out of the journals, so that no rebuild brings it back.
+
+    Raises:
+        StoreError: A journal can't be written.
+    """
+    for path in journals:
+        try:
+            with contextlib.closing(sqlite3.connect(path, timeout=_TIMEOUT_S)) as db, db:
+                db.execute("PRAGMA secure_delete = ON")  # zeros where the texts were
+                turns = db.execute("SELECT DISTINCT turn_id FROM events WHERE session_id = ?", (session_id,)).fetchall()
+                for table in _STEPS:
+                    db.executemany(f"DELETE FROM {table} WHERE turn_id = ?", turns)
+                db.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
+        except sqlite3.Error as exc:
+            raise StoreError(
+                f"Session {session_id} can't be taken out of the journal {path}: {exc}. End what holds it, delete again."
+            ) from exc
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_TIMEOUT_S)) as db:
+        yield db

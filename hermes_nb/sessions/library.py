@@ -1,0 +1,196 @@
+"""Stored conversations: listed, searched, renamed, deleted, carried to another place. Runs on the IO loop.
+
+An export is JSON lines: a header, then each session's row and its events. Versioned; reading it twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hermes_nb.errors import SessionNotFoundError, StoreError, UsageError
+from hermes_nb.model.event import Event
+from hermes_nb.sessions import journal
+from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.hermes import Hermes
+
+FORMAT = "hermes-nb sessions"
+VERSION = 1
+_MOST = 1_000_000
+_BATCH = 2_000
+_KEPT = ("session_id", "agent", "title", "created_unix_s", "last_used_unix_s", "parent_session_id", "forked_at_turn_id",
+         "first_day")  # fmt: skip
+
+
+async def rows(hermes: Hermes, *, limit: int, agent: str | None) -> list[SessionRow]:
+    """See `Hermes.sessions`."""
+    return await (await hermes.opened_store()).sessions(limit=limit, agent=agent)
+
+
+async def turns(hermes: Hermes, session_id: str | None, *, since_unix_s: float | None) -> list[TurnRow]:
+    """See `Hermes.stored_turns`."""
+    full_id = None if session_id is None else await hermes.full_id(session_id)
+    return await (await hermes.opened_store()).turns(full_id, since_unix_s=since_unix_s)
+
+
+async def search(hermes: Hermes, text: str, *, limit: int) -> list[SearchHit]:
+    """See `Hermes.search`."""
+    return await (await hermes.opened_store()).search(text, limit)
+
+
+def tree(rows: Sequence[SessionRow]) -> list[tuple[int, SessionRow]]:
+    """(depth, row): forks right behind the session they were forked from, otherwise in the order given.
+
+    A fork whose parent is not among the rows stands alone.
+    """
+    known = {row.session_id for row in rows}
+    children: dict[str | None, list[SessionRow]] = {}
+    for row in rows:
+        children.setdefault(row.parent_session_id if row.parent_session_id in known else None, []).append(row)
+
+    def below(parent: str | None, depth: int) -> Iterator[tuple[int, SessionRow]]:
+        for row in children.get(parent, ()):
+            yield depth, row
+            yield from below(row.session_id, depth + 1)
+
+    return list(below(None, 0))
+
+
+async def rename(hermes: Hermes, session_id: str, title: str) -> str:
+    """See `Hermes.rename_session`."""
+    if not title.strip():
+        raise UsageError("A title can't be empty. Write a few words.")
+    session = await hermes.open_session(session_id)
+    store = await hermes.opened_store()
+    with contextlib.suppress(SessionNotFoundError):  # one without a turn is not stored yet: it is, with its title, now
+        await store.put_session(replace(await store.session(session.id), title=title.strip()))
+    session.title = title.strip()
+    return session.id
+
+
+async def delete(hermes: Hermes, session_id: str) -> str:
+    """See `Hermes.delete_session`."""
+    full_id = await hermes.full_id(session_id)
+    running = [t.id for t in hermes.turns if t.session_id == full_id and not t.is_done]
+    if running:
+        raise UsageError(f"Session {full_id} has a running turn. Stop it first: %hermes stop {running[0]}")
+    store = await hermes.opened_store()
+    forks = [r.session_id for r in await store.sessions(limit=_MOST) if r.parent_session_id == full_id]
+    if forks:
+        raise UsageError(
+            f"Session {full_id} is the beginning of {', '.join(forks)}, which would lose their history."
+            " Delete those first."
+        )
+    await asyncio.to_thread(journal.forget_session, full_id, journal.all_of(hermes.state_dir))
+    await store.delete_session(full_id)
+    hermes.drop_session(full_id)
+    return full_id
+
+
+async def export(hermes: Hermes, path: Path, session_id: str | None) -> int:
+    """See `Hermes.export_sessions`."""
+    store = await hermes.opened_store()
+    found = await store.sessions(limit=_MOST)
+    if session_id is not None:
+        found = _with_ancestors(await hermes.full_id(session_id), found)
+    found.sort(key=lambda row: (row.created_unix_s, row.session_id))
+    lines = [_line({"format": FORMAT, "version": VERSION})]
+    for row in found:
+        kept = {k: v for k, v in asdict(row).items() if k in _KEPT}
+        lines.append(_line({"session": kept}))
+        lines += [_line({"event": event.to_dict()}) for event in await store.events(row.session_id)]
+    await asyncio.to_thread(write_whole, path, "".join(lines))
+    return len(found)
+
+
+def _with_ancestors(session_id: str, rows: Sequence[SessionRow]) -> list[SessionRow]:
+    by_id = {row.session_id: row for row in rows}
+    found: list[SessionRow] = []
+    wanted: str | None = session_id
+    while wanted in by_id and by_id[wanted] not in found:
+        found.append(by_id[wanted])
+        wanted = by_id[wanted].parent_session_id
+    return found
+
+
+async def import_from(hermes: Hermes, path: Path) -> tuple[int, int]:
+    """See `Hermes.import_sessions`."""
+    lines = await asyncio.to_thread(_read, path)
+    store = await hermes.opened_store()
+    n_new, batch = 0, []
+    sessions = [SessionRow(**line["session"]) for line in lines if "session" in line]
+    for line in lines:
+        if "event" in line:
+            batch.append(Event.from_dict(line["event"]))
+    for start in range(0, len(batch), _BATCH):
+        n_new += await store.ingest(batch[start : start + _BATCH])
+    for row in sessions:
+        await store.put_session(row)
+        hermes.drop_session(row.session_id, is_deleted=False)  # what is in memory may lack what came
+    return len(sessions), n_new
+
+
+def _read(path: Path) -> list[dict[str, Any]]:
+    head, lines = read_lines(path, FORMAT, VERSION, cure="%hermes sessions --export FILE writes one.")
+    del head
+    names = {f.name for f in fields(SessionRow)}
+    for number, line in enumerate(lines, 2):
+        try:
+            if "session" in line:
+                line["session"] = {k: v for k, v in line["session"].items() if k in names}
+                SessionRow(**line["session"])
+            if "event" in line:
+                Event.from_dict(line["event"])
+        except (TypeError, ValueError) as exc:
+            raise UsageError(f"Line {number} of {path} can't be read: {exc} Nothing was imported.") from exc
+    return lines
+
+
+def read_lines(path: Path, form: str, version: int, *, cure: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The header and the other lines of a JSONL file of ours.
+
+    Raises:
+        UsageError: No such file, not of this form, or of a newer version.
+    """
+    try:
+        texts = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a text may hold U+2028
+        lines = [json.loads(text) for text in texts if text.strip()]
+    except OSError as exc:
+        raise UsageError(f"The file {str(path)!r} can't be read: {exc.strerror or exc}.") from exc
+    except ValueError as exc:
+        raise UsageError(f"The file {str(path)!r} is not JSON lines: {exc}. {cure}") from exc
+    if not lines or not all(isinstance(line, dict) for line in lines) or lines[0].get("format") != form:
+        raise UsageError(f"The file {str(path)!r} is no file of {form!r}. {cure}")
+    if int(lines[0].get("version") or 0) > version:
+        raise UsageError(
+            f"The file {str(path)!r} has version {lines[0]['version']}, this hermes_nb knows {version}. Upgrade hermes-nb."
+        )
+    return lines[0], lines[1:]
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or as it was; blocks.
+
+    Raises:
+        StoreError: It can't be written.
+    """
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(path)
+    except OSError as exc:
+        draft.unlink(missing_ok=True)
+        raise StoreError(f"The file {str(path)!r} can't be written: {exc.strerror or exc}. Choose another place.") from exc
+
+
+def _line(data: Mapping[str, Any]) -> str:
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace").decode("utf-8") + "\n"

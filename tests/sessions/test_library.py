@@ -1,0 +1,110 @@
+"""Stored sessions: deleted for good, carried to another place, brought back when the store is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hermes_nb.errors import SessionNotFoundError, UsageError
+from hermes_nb.model.agent import Agent
+from hermes_nb.sessions.agent import BoundAgent
+from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.sessions.library import tree
+from hermes_nb.store.row import SessionRow
+from hermes_nb.testing import Hang, Say, ScriptedModel
+
+pytestmark = pytest.mark.hermes
+Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
+
+
+async def test_an_export_goes_on_elsewhere_with_the_same_messages(own: Hermes, make: Make, tmp_path: Path) -> None:
+    bound, model = make([Say("one"), Say("two\u2028too"), Say("three")], on=own, name="teller")
+    first = await bound.run("first \u2028 line")
+    await bound.fork(at=first.turn_id)
+    await bound.run("second")
+    file = tmp_path / "talks.jsonl"
+    assert own.export_sessions(file, bound.session_id) == 2
+    with file.open(encoding="utf-8") as lines:
+        head = json.loads(next(lines))
+    assert (head["format"], head["version"]) == ("hermes-nb sessions", 1)
+    assert "sk-scripted" not in file.read_text(encoding="utf-8")
+    async with Hermes.local(state=tmp_path / "other") as other:
+        n_sessions, n_new = other.import_sessions(file)
+        assert n_sessions == 2
+        assert n_new > 6
+        assert other.import_sessions(file) == (2, 0)
+        there = other.bind(Agent("teller", model=model.model))
+        await there.open_session(str(bound.session_id))
+        await there.run("third")
+    sent = [(m["role"], m["content"]) for m in model.requests[-1].body["messages"][1:]]
+    assert sent == [
+        ("user", "first \u2028 line"), ("assistant", "one"), ("user", "second"), ("assistant", "two\u2028too"),
+        ("user", "third"),
+    ]  # fmt: skip
+
+
+def test_a_file_that_is_none_is_named(own: Hermes, tmp_path: Path) -> None:
+    file = tmp_path / "x.jsonl"
+    for text, message in (
+        ("not json", "is not JSON lines"), ('{"a": 1}', "is no file of"), ("", "is no file of"),
+        ('{"format": "hermes-nb sessions", "version": 99}', "Upgrade"),
+        ('{"format": "hermes-nb sessions", "version": 1}\n{"event": {}}', "Line 2"),
+    ):  # fmt: skip
+        file.write_text(text)
+        with pytest.raises(UsageError, match=message):
+            own.import_sessions(file)
+
+
+async def test_deleted_is_gone_from_store_and_journals(own: Hermes, make: Make) -> None:
+    hang = Hang()
+    bound, model = make([Say("kept"), Say("secret answer"), hang], on=own)
+    kept = await bound.run("keep this")
+    await bound.new_session()
+    gone = await bound.run("forget this")
+    assert own.delete_session(gone.session_id) == gone.session_id
+    assert bound.session_id is None
+    for journal in own.state_dir.glob("instances/*/journal.db*"):
+        assert b"secret answer" not in journal.read_bytes() or journal.name.endswith("-wal")
+    own.io.call(own.rebuild())
+    assert [row.session_id for row in own.sessions()] == [kept.session_id]
+    assert own.search("secret") == []
+    with pytest.raises(SessionNotFoundError):
+        own.delete_session(gone.session_id)
+    turn = await bound.start("running")
+    model.wait_for_requests(3)
+    with pytest.raises(UsageError, match="running turn"):
+        own.delete_session(turn.session_id)
+    turn.stop()
+    await turn.wait()
+
+
+async def test_a_lost_store_is_made_from_the_journals(make: Make, tmp_path: Path) -> None:
+    first = Hermes.open_local(state=tmp_path / "state")
+    bound, model = make([Say("one"), Say("two")], on=first, name="keeper")
+    session_id = (await bound.run("first")).session_id
+    await first.aclose()
+    for file in (tmp_path / "state").glob("store.db*"):
+        file.unlink()
+    second = Hermes.open_local(state=tmp_path / "state")
+    try:
+        (row,) = second.sessions()
+        assert (row.session_id, row.agent, row.n_turns, row.input_tokens) == (session_id, "keeper", 1, 20)
+        again = second.bind(Agent("keeper", model=model.model))
+        await again.open_session(session_id)
+        await again.run("second")
+        assert [m["role"] for m in model.requests[-1].body["messages"]] == ["system", "user", "assistant", "user"]
+    finally:
+        await second.aclose()
+
+
+def test_forks_stand_behind_their_parents() -> None:
+    def row(session_id: str, parent: str | None = None) -> SessionRow:
+        return SessionRow(session_id, "a", "", 0.0, 0.0, parent_session_id=parent)
+
+    rows = [row("c", "b"), row("x"), row("b", "a"), row("a"), row("y", "gone"), row("d", "b")]
+    assert [(depth, r.session_id) for depth, r in tree(rows)] == [
+        (0, "x"), (0, "a"), (1, "b"), (2, "c"), (2, "d"), (0, "y"),
+    ]  # fmt: skip
