@@ -13,6 +13,8 @@ from hermes_nb.widgets.timeline import Timeline
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
 
+__all__ = ["Timeline", "timeline"]
+
 
 def timeline(*sources: Any, hermes: Hermes | None = None, live: bool | None = None) -> Timeline:
     """The timeline of results, turns, sessions or events.

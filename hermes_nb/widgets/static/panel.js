@@ -71,7 +71,7 @@ class Panel {
       (shown.is_error ? "✖ " : "") + shown.status)];
     if (shown.replayed) marks.push(element("span", { class: "hnbt-badge" }, "↺ replayed"));
     const facts = element("dl", { class: "hnbt-facts" });
-    for (const [label, text] of shown.facts) facts.append(element("dt", {}, label), element("dd", {}, text));
+    for (const [label, text] of shown.facts) facts.append(element("div", {}, element("dt", {}, label), element("dd", {}, text)));
     const actions = element("div", { class: "hnbt-actions" },
       element("button", { type: "button", onclick: () => this.onZoom(i) }, "Zoom to it"),
       Number.isInteger(shown.parent) && element("button", { type: "button", onclick: () => this.onSelect(shown.parent) }, "Its parent"),

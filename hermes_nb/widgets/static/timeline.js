@@ -43,6 +43,7 @@ class View {
     this.isFitted = true;
     this.follows = this.log.live;
     this.cleanups = [];
+    this._beats = 0;
     this._build(el);
     this.painter = new Painter(this.canvas, this.log, this.looks);
     this._theme();
@@ -97,7 +98,10 @@ class View {
   }
 
   _theme() {
-    this.painter.setTheme(readTheme(this.root));
+    const theme = readTheme(this.root), key = JSON.stringify(theme);
+    if (key === this._themeKey) return;
+    this._themeKey = key;
+    this.painter.setTheme(theme);
     this.draw();
   }
 
@@ -110,7 +114,8 @@ class View {
     const { pane } = this;
     const sizes = new ResizeObserver(() => { this._size(); this.draw(); });
     sizes.observe(this.stage);
-    const themes = new MutationObserver(() => setTimeout(() => this._theme(), 60));
+    // A theme's stylesheet comes some time after its name, and who knows when: so look more than once.
+    const themes = new MutationObserver(() => [0, 100, 300, 800, 2000].forEach(ms => setTimeout(() => this._theme(), ms)));
     themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"] });
     const scheme = window.matchMedia("(prefers-color-scheme: dark)");
     this._on(scheme, "change", () => this._theme());
@@ -130,7 +135,11 @@ class View {
       if (event.key === "Escape") { this.search.value = ""; this._search(); pane.focus(); }
       event.stopPropagation();
     });
-    this._beat = setInterval(() => { if (this.log.live) this.draw(); }, 100);  // what runs grows
+    this._beat = setInterval(() => {  // what runs grows
+      if (!this.log.live) return;
+      this.draw();
+      if (++this._beats % 5 === 0) this._summarise();
+    }, 100);
   }
 
   // -- drawing -----------------------------------------------------------------------------------------------------
