@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -18,7 +19,8 @@ PROJECT = HERE.parent.parent
 PYTHON = os.environ.get("HERMES_NB_TEST_KERNEL_PYTHON", sys.executable)
 
 SETUP = """
-import asyncio, signal, sys, threading, time
+import asyncio, faulthandler, signal, sys, threading, time
+faulthandler.register(signal.SIGUSR1, file=open("threads.txt", "w"))
 from fake_turn import FakeTurn
 from hermes_nb.host.detect import current
 from hermes_nb.tools.decorator import tool
@@ -153,7 +155,17 @@ class Kernel:
         return bool(cell.content) and any(s["execution_state"] == "idle" for s in cell.of("status"))
 
     def _dump(self) -> str:
-        return json.dumps(
-            {k: [(m["header"]["msg_type"], str(m["content"])[:300]) for m in r.messages] for k, r in self.cells.items()},
-            indent=1,
-        )[-4000:]
+        """The last messages, and where the kernel's threads are."""
+        messages = "\n".join(
+            f"{key} {m['header']['msg_type']} {str(m['content'])[:300]}"
+            for key, reply in list(self.cells.items())[-4:]
+            for m in reply.messages
+        )
+        threads = Path(self.manager.folder, "threads.txt")
+        if threads.exists() and self.manager.is_alive():
+            self.manager.signal_kernel(signal.SIGUSR1)
+            end_s = time.monotonic() + 5
+            while "Current thread" not in threads.read_text() and time.monotonic() < end_s:
+                pass
+            messages += "\n" + threads.read_text()
+        return messages[-12_000:]
