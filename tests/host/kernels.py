@@ -13,15 +13,14 @@ from typing import Any
 from jupyter_client.manager import KernelManager
 from traitlets import Unicode
 
-HERE = Path(__file__).parent
-PROJECT = HERE.parent.parent
+PROJECT = Path(__file__).parent.parent.parent
 # Another interpreter (with another ipykernel) may be tried: HERMES_NB_TEST_KERNEL_PYTHON=/path/to/python
 PYTHON = os.environ.get("HERMES_NB_TEST_KERNEL_PYTHON", sys.executable)
 
 SETUP = """
 import asyncio, faulthandler, signal, sys, threading, time
 faulthandler.register(signal.SIGUSR1, file=open("threads.txt", "w"))
-from fake_turn import FakeTurn
+from tests.host.fake_turn import FakeTurn
 from hermes_nb.host.detect import current
 from hermes_nb.tools.decorator import tool
 host = current()
@@ -34,9 +33,8 @@ class _Manager(KernelManager):
     folder = Unicode()
 
     def start_kernel(self, **options: Any) -> Any:
-        path = os.pathsep.join([str(PROJECT), str(HERE)])
         env = {k: v for k, v in os.environ.items() if not k.startswith(("COV", "PYTEST"))}
-        return super().start_kernel(**{**options, "cwd": self.folder, "env": {**env, "PYTHONPATH": path}})
+        return super().start_kernel(**{**options, "cwd": self.folder, "env": {**env, "PYTHONPATH": str(PROJECT)}})
 
 
 def kernel_manager(folder: Path) -> KernelManager:

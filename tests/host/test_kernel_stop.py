@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from kernels import Kernel
+
+from tests.host.kernels import Kernel
 
 pytestmark = pytest.mark.kernel
 
