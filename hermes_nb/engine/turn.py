@@ -11,6 +11,7 @@ from typing import Any
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
 from hermes_nb.engine.delta import DeltaPump
+from hermes_nb.engine.door import Door
 from hermes_nb.engine.journal import JournalError
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
@@ -51,8 +52,9 @@ class Turn:
         self._recorder = Recorder(outbox, pump, session_id=self.session_id, turn_id=self.turn_id, attempt=attempt)
         self._tools = tools_of(message.get("tools") or ())
         kept = journal.tool_results(self.turn_id) if journal is not None else {}
-        self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept)
         self._questions = Questions(self._recorder)
+        self._door = Door(self._questions, self.turn_id)
+        self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept, self._door)
         self._history = [dict(m) for m in message.get("history") or ()]
         self._prompt: Any = ""
         self._lock = threading.Lock()
@@ -284,7 +286,7 @@ class Turn:
         """An agent begins to work for this one."""
         parent = self._strand({"session_id": parent_session_id})
         recorder = parent.recorder.child(new_id())
-        toolbox = Toolbox(recorder, self._outbox, self._tools, {})
+        toolbox = Toolbox(recorder, self._outbox, self._tools, {}, self._door)
         strand = Strand(recorder, toolbox, self._hermes, self._agent, provider=parent.provider)
         with self._lock:
             self._strands[child_session_id] = strand
