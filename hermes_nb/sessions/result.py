@@ -119,6 +119,12 @@ class RunResult:
         return text or None
 
     @property
+    def unread_steer(self) -> str | None:
+        """What was put into the turn and never read by its model: the next question. None when there is nothing."""
+        unread = [str(e.data.get("text")) for e in self.events if e.kind == "steer.received" and not e.data.get("applied")]
+        return "\n\n".join(unread) or None
+
+    @property
     def tools(self) -> list[ToolRecord]:
         """The turn's tool calls in the order they ended."""
         return [
