@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
     from hermes_nb.tools.decorator import Tool, tool
+    from hermes_nb.widgets.follow import Timeline, timeline
 
 # Module -> its public names; it is imported when one of them is first used.
 _EXPORTS = {
@@ -43,11 +44,11 @@ _EXPORTS = {
     "runtimes.process": ("Process",),
     "sessions.agent": ("BoundAgent",), "sessions.hermes": ("Hermes",), "sessions.instance": ("Instance",),
     "sessions.result": ("RunResult",), "sessions.turn": ("Turn",),
-    "tools.decorator": ("Tool", "tool"),
+    "tools.decorator": ("Tool", "tool"), "widgets.follow": ("Timeline", "timeline"),
 }  # fmt: skip
 __all__ = [
     "Agent", "BoundAgent", "ContentPart", "Event", "Hermes", "HermesNbError", "Instance", "Model", "Process", "RunResult",
-    "Span", "Tool", "ToolRetry", "Turn", "TurnError", "UsageError", "__version__", "tool",
+    "Span", "Timeline", "Tool", "ToolRetry", "Turn", "TurnError", "UsageError", "__version__", "timeline", "tool",
 ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ def secrets() -> dict[str, str]:
     return {k: v for k, v in os.environ.items() if any(m in k.upper() for m in marks) and len(v) >= 8}
 
 
-def worker_environment(extra: Mapping[str, str] = {}) -> dict[str, str]:  # noqa: B006 - never changed
+def worker_environment(extra: Mapping[str, str] = {}) -> dict[str, str]:
     """The environment of a worker: the allow-list, the locale variables (LC_*), and `extra` over them."""
     kept = {k: v for k, v in os.environ.items() if k in WORKER_VARIABLES or k.startswith("LC_")}
     return {**kept, **extra}

@@ -24,6 +24,7 @@ Each derives from `HermesNbError` and from the builtin it resembles, so that bot
     │   ├── WorkerDiedError
     │   └── WireError (ValueError)               a message that is not of the protocol
     ├── StoreError (OSError)
+    ├── ExportError (ConnectionError)            a collector did not take spans
     └── TurnError (RuntimeError)                 raised by `RunResult.raise_for_status()` alone
         ├── TurnFailedError
         │   ├── TurnBudgetError                  a budget is spent, or can't be kept
@@ -116,6 +117,10 @@ class WireError(WorkerError, ValueError):
 
 class StoreError(HermesNbError, OSError):
     """The store of sessions can't be read or written."""
+
+
+class ExportError(HermesNbError, ConnectionError):
+    """A collector of OpenTelemetry spans did not take them."""
 
 
 class TurnError(HermesNbError, RuntimeError):

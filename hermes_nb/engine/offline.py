@@ -24,6 +24,7 @@ from hermes_nb.engine.offline_profile import Profile, profile
 from hermes_nb.engine.offline_talk import talk
 
 MODEL = "hermes-nb-offline"
+NOT_FOR_WORDS = frozenset({"more"})  # reads on in a cut result by its id; an everyday word must not call it
 CHARS_PER_TOKEN = 4
 WORD_DELAY_S = 0.004  # so that a person sees the answer grow
 MAX_STREAM_S = 0.4
@@ -83,13 +84,14 @@ def reply(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, An
         tools: The functions offered, `{"name", "description", "parameters"}` each.
     """
     spoken = talk(messages)
-    profiles = [_profile(json.dumps(t)) for t in tools if t.get("name")]
+    asked = spoken.prompt
+    offered = [t for t in tools if t.get("name") and (t["name"] not in NOT_FOR_WORDS or f"{t['name']}(" in asked)]
+    profiles = [_profile(json.dumps(t)) for t in offered]
     today = spoken.day or dt.date.today().isoformat()
     decision = decide(spoken, profiles, today)
     if decision.calls:
-        n = sum(len(done) for _, done, _ in spoken.earlier) + len(spoken.done)
         return "", [
-            ToolCall(f"call_{n + i}", name, json.dumps(arguments, ensure_ascii=False))
+            ToolCall(f"call_{spoken.n_calls + i}", name, json.dumps(arguments, ensure_ascii=False))
             for i, (name, arguments) in enumerate(decision.calls, 1)
         ]
     if decision.ask is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
+from hermes_nb.engine.offline_fill import fill
 from hermes_nb.engine.offline_match import Match, rank
 from hermes_nb.engine.offline_profile import Profile
 from hermes_nb.engine.offline_scene import Scene
@@ -19,6 +21,8 @@ _STRONG = re.compile(
     r"|(?<=[.!?;])\s+|\n+\s*(?:[-*•]|\d+[.)])?\s*",
     re.I,
 )
+_POINT = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+")
+_BETWEEN = re.compile(r"\bbetween\s+(?:the\s+)?\S+$", re.I)
 _WEAK = re.compile(r",?\s+(?:and|plus|as well as)\s+(?:also\s+)?|,\s+(?=[a-z]+\s)", re.I)
 REFERS = re.compile(
     r"\b(?:it|that|this|those|these|them|the (?:results?|answer|sum|total|value|number|output|mean|average|product"
@@ -51,78 +55,88 @@ class Reader:
 
     def clauses(self, prompt: str) -> list[tuple[str, Match]]:
         """The clauses that ask for a tool each, with their matches; [] when nothing is asked for."""
-        whole = self.best(prompt)
-        pieces = self._split(prompt)
-        pieces = (
-            pieces[:MAX_PIECES]
-            if len(pieces) <= MAX_PIECES
-            else [*pieces[: MAX_PIECES - 1], " ".join(pieces[MAX_PIECES - 1 :])]
-        )
         groups: list[tuple[str, Match | None]] = []
-        for piece in pieces:
+        for piece, is_next in self._split(prompt):
             match = self.best(piece)
-            if match is None or not match.is_enough:
-                if groups:
-                    text, former = groups[-1]
-                    groups[-1] = (f"{text} {piece}", former)
-                else:
-                    groups.append((piece, None))
-                continue
-            if groups and (groups[-1][1] is None or _is_same_request(groups[-1], piece, match)):
-                groups[-1] = (f"{groups[-1][0]} {piece}", match if groups[-1][1] is None else groups[-1][1])
-                continue
-            groups.append((piece, match))
+            if match is not None and not match.is_enough:
+                match = None
+            former = groups[-1] if groups else None
+            if match is None and is_next and former is not None:
+                match = self._again(piece, former[1])
+            if former is None or (match is not None and not self._is_more(former, piece, match, is_next=is_next)):
+                groups.append((piece, match))
+            else:
+                groups[-1] = (f"{former[0]} {piece}", former[1] or match)
         asked = [(text, match) for text, match in groups if match is not None]
         found: list[tuple[str, Match]] = []
-        for text, former in asked:
+        for text, match in asked:
             parts = self._weak_parts(text)
-            if parts:
-                found.extend(parts)
-                continue
-            match = self.best(text) if len(asked) > 1 else whole
-            found.append((text, match if match is not None and match.is_enough else former))
+            whole = self.best(prompt if len(asked) == 1 else text)
+            own = match if whole is None or not whole.is_enough or whole.profile is not match.profile else whole
+            found.extend(parts or [(text, whole if len(asked) == 1 and whole is not None and whole.is_enough else own)])
+        whole = self.best(prompt)
         if not found and whole is not None and whole.is_enough:
             found = [(prompt, whole)]
         return found
 
-    def _split(self, prompt: str) -> list[str]:
-        """The pieces between matches of a pattern, except inside quotes, lists, code and addresses."""
+    def _again(self, piece: str, former: Match | None) -> Match | None:
+        """The former tool with the values of `..., then Ford and Toyota`; None where they do not fill it."""
+        if former is None:
+            return None
+        filling = fill(self.scene(piece), former.profile)
+        is_whole = bool(filling.values) and not filling.missing and filling.score > 0.3
+        return replace(former, filling=filling) if is_whole else None
+
+    def _is_more(self, group: tuple[str, Match | None], piece: str, match: Match, *, is_next: bool) -> bool:
+        """Whether a piece only says more about the request before it."""
+        former = group[1]
+        if former is None:
+            return True
+        if is_next and not former.filling.missing:
+            return False
+        if match.filling.missing and not REFERS.search(piece) and not _is_imperative(piece, match):
+            return True
+        is_same = former.profile is match.profile
+        return is_same and bool(former.filling.missing or match.filling.missing or not match.filling.values)
+
+    def _split(self, prompt: str) -> list[tuple[str, bool]]:
+        """The pieces between sentence ends, list points and `then`, and whether `then` came before; not inside quotes,
+        lists, code and addresses."""
         scene = self.scene(prompt)
         closed = [(m.start, m.end) for m in scene.mentions if m.kind not in ("number",)]
         closed += [(s.start, s.end) for s in scene.spans if s.form in ("sql", "expression")]
-        pieces, start = [], 0
+        pieces: list[tuple[str, bool]] = []
+        start, is_next = 0, False
         for match in _STRONG.finditer(prompt):
-            if any(a < match.end() and match.start() < b for a, b in closed):
+            if any(a < match.end() and match.start() < b for a, b in closed) or len(pieces) >= MAX_PIECES:
                 continue
-            pieces.append(prompt[start : match.start()])
-            start = match.end()
-        pieces.append(prompt[start:])
-        return [p.strip() for p in pieces if p.strip(" .,;!?\n")]
+            pieces.append((prompt[start : match.start()], is_next))
+            start, is_next = match.end(), bool(re.search(r"[a-z\n]", match.group(), re.I))
+        pieces.append((prompt[start:], is_next))
+        pieces = [(p.strip(), n) for p, n in pieces if p.strip(" .,;!?\n") and not _POINT.fullmatch(f"{p} ")]
+        return [(_POINT.sub("", p), n) for p, n in pieces]
 
     def _weak_parts(self, text: str) -> list[tuple[str, Match]]:
         """The two requests in `plot a and describe b`; [] where `and` joins no two tools."""
         scene = self.scene(text)
         for match in itertools.islice(_WEAK.finditer(text), MAX_JOINTS):
             left, right = text[: match.start()].strip(), text[match.end() :].strip()
-            if not left or not right or any(m.start < match.end() and match.start() < m.end for m in scene.mentions):
+            if (
+                _BETWEEN.search(left)
+                or not left
+                or not right
+                or any(m.start < match.end() and match.start() < m.end for m in scene.mentions)
+            ):
                 continue
             first, second = self.best(left), self.best(right)
             if first is None or second is None or first.profile is second.profile:
                 continue
-            if first.words < 0.9 or second.words < 0.9 or first.filling.missing:
+            if first.evidence < 0.9 or second.evidence < 0.9 or first.filling.missing:
                 continue
             if second.filling.missing and not REFERS.search(right) and not _is_imperative(right, second):
                 continue
             return [(left, first), *(self._weak_parts(right) or [(right, second)])]
         return []
-
-
-def _is_same_request(group: tuple[str, Match | None], piece: str, match: Match) -> bool:
-    """Whether a piece only says more about the tool before it."""
-    former = group[1]
-    if former is None or former.profile is not match.profile:
-        return False
-    return bool(former.filling.missing or match.filling.missing or not match.filling.values)
 
 
 def _is_imperative(text: str, match: Match) -> bool:

@@ -77,6 +77,7 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
     ]
     best: dict[str, float] = {}
     closest = 0.0
+    n_unexplained = 0
     for word in asked:
         close = _closeness(word.stem, profile, in_params=not word.is_implied)
         weight = word.weight
@@ -85,6 +86,8 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
                 continue  # a value says little about the tool
             weight *= 0.5
         closest = max(closest, close)
+        is_value = any(a <= word.start and word.end <= b for a, b in filling.spans.values())
+        n_unexplained += word.weight >= 0.6 and close < 0.3 and not is_value and not word.is_implied
         found = weight * close
         best[word.stem] = max(found, best.get(word.stem, 0.0))
     coverage = _coverage(profile, list(best))
@@ -112,7 +115,7 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
     if _HOW_TO.match(scene.text) and sum(strength >= 1.05 for strength in filling.strengths.values()) < 2:
         evidence -= 0.35  # a question for knowledge, more often than not
     is_named = _is_named(scene.text, profile)
-    score = words + 0.6 * filling.score + (5.0 if is_named else 0.0)
+    score = words + 0.6 * filling.score - 0.06 * min(4, n_unexplained) + (5.0 if is_named else 0.0)
     return Match(profile, filling, words, closest, evidence, score, is_named)
 
 

@@ -57,14 +57,13 @@ def _numbers(fit: Fit, param: Param) -> Iterator[Option]:
 
 def _part_of(param: Param, mention: Mention) -> int | None:
     """The year, month, day, hour or minute of a date or a time, where the parameter is named so."""
-    moment = str(mention.value)
+    moment, parts = str(mention.value), set(param.parts)
     at = {"year": (0, 4), "month": (5, 7), "day": (8, 10)} if mention.kind != "time" else {}
-    clock = 0 if mention.kind == "time" else 11
-    at |= {"hour": (clock, clock + 2), "minut": (clock + 3, clock + 5)}
-    for word, (start, end) in at.items():
-        if word in param.words and moment[start:end].isdigit():
-            return int(moment[start:end])
-    return None
+    clock = {"time": 0, "datetime": 11}.get(mention.kind)
+    if clock is not None:
+        at |= {"hour": (clock, clock + 2), "hours": (clock, clock + 2)}
+        at |= {"minute": (clock + 3, clock + 5), "minutes": (clock + 3, clock + 5)}
+    return next((int(moment[a:b]) for word, (a, b) in at.items() if word in parts and moment[a:b].isdigit()), None)
 
 
 def _strings(fit: Fit, param: Param) -> Iterator[Option]:

@@ -17,12 +17,24 @@ from hermes_nb.engine.offline_match import Match
 from hermes_nb.engine.offline_profile import Param, Profile
 from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_talk import Done, Talk
-from hermes_nb.engine.offline_thesaurus import similarity
-from hermes_nb.engine.offline_words import stems
+from hermes_nb.engine.offline_thesaurus import notions, similarity
+from hermes_nb.engine.offline_words import STOPWORDS, WEAK, stem, stems
 
 MAX_STEPS = 8
 _ELLIPTIC = re.compile(
-    r"\s*(?:and|what about|how about|now|also|or|same|again|but|ok|okay|then|for|in|with|on)\b", re.I
+    r"\s*(?:and|what about|how about|now|also|or|same|again|but|ok|okay|then|instead|for|in|with|on|from|to|at|by)\b",
+    re.I,
+)
+_ASKING = frozenset("who what which when where why how is are was were do does did can could would will should".split())
+_IN_PLACE = re.compile(
+    r"\b(?:it|this|that|the (?:result|answer|sum|total|product|difference|average|mean|output|text|translation))\b"
+    r"(?=\s*(?:$|[.,;?!]|(?:by|to|into|in|with|from|and|as|for|on|plus|minus|times)\b))",
+    re.I,
+)
+_VERBS = frozenset(
+    """sing tell write draw paint bake cook compose explain buy order play restart delete remind roll mix sort clean
+    dim invert count set turn make send show give open close find book translate compute convert let please stop start
+    help go come recommend suggest describe list read run call email""".split()
 )
 
 
@@ -48,7 +60,8 @@ class Decision:
 
 def decide(talk: Talk, profiles: Sequence[Profile], today: str) -> Decision:
     """The next move."""
-    steps = _steps(talk, Reader(profiles, today))
+    reader = Reader(profiles, today)
+    steps = _steps(talk, reader)
     if not steps:
         return Decision(is_match=bool(talk.done))
     if any(d.error for d in talk.done):
@@ -59,7 +72,8 @@ def decide(talk: Talk, profiles: Sequence[Profile], today: str) -> Decision:
             n_done -= len(step.calls)
             continue
         before = [*talk.last_calls, *talk.done] if i == 0 else talk.done
-        ready = _with_results(step, before, is_first=i == 0)
+        ready = _spelled_out(step, before, reader) if i or step.missing else step
+        ready = _with_results(ready, before, is_first=i == 0)
         if ready.missing:
             return Decision(ask=ready)
         return Decision(tuple((step.profile.name, call) for call in ready.calls[n_done:]))
@@ -132,7 +146,15 @@ def _carried(step: Step, talk: Talk) -> Step:
 
 
 def _is_elliptic(prompt: str) -> bool:
-    return bool(_ELLIPTIC.match(prompt)) or len(prompt.split()) <= 6
+    """Whether a prompt only makes sense after another: `and for Berlin?`, `In Fahrenheit`, `Madrid`."""
+    if _ELLIPTIC.match(prompt):
+        return True
+    words = [w.partition("'")[0] for w in re.findall(r"[\w'-]+", prompt.lower())]
+    return 0 < len(words) <= 4 and words[0] not in _ASKING and words[0] not in _VERBS and not _is_known_verb(words[0])
+
+
+def _is_known_verb(word: str) -> bool:
+    return word not in STOPWORDS and (word in WEAK or bool(notions(stem(word))))
 
 
 def _follow_up(talk: Talk, reader: Reader) -> Step | None:
@@ -148,7 +170,7 @@ def _follow_up(talk: Talk, reader: Reader) -> Step | None:
     required = replace(profile, params=tuple(replace(p, is_required=p.name in last.arguments) for p in profile.params))
     filling = fill(reader.scene(talk.prompt), required)
     strong = {n: v for n, v in filling.values.items() if filling.strengths.get(n, 0.0) >= 0.45}
-    if not strong:
+    if not strong or not _is_all_said(reader.scene(talk.prompt), [filling.spans[n] for n in strong], profile):
         return None
     base = {**last.arguments, **strong}
     calls = [base]
@@ -158,6 +180,14 @@ def _follow_up(talk: Talk, reader: Reader) -> Step | None:
     return Step(profile, tuple(calls), (), talk.prompt)
 
 
+def _is_all_said(scene: Scene, spans: Sequence[tuple[int, int]], profile: Profile) -> bool:
+    """Whether the prompt holds nothing but the values, the tool's own words and words that say nothing."""
+    own = profile.lexicon | profile.param_stems | {"instead", "pleas", "now", "about"}
+    return all(
+        not t.is_content or t.stem in own or any(a <= t.start and t.end <= b for a, b in spans) for t in scene.tokens
+    )
+
+
 def _answer_to_question(talk: Talk, reader: Reader) -> list[Step]:
     """The user's reply to our question for a missing value, put into the step it was asked for."""
     if not talk.earlier:
@@ -165,7 +195,10 @@ def _answer_to_question(talk: Talk, reader: Reader) -> list[Step]:
     prompt, done, answer = talk.earlier[-1]
     asked = re.match(r"To call `([^`]+)` I need", answer)
     profile = next((p for p in reader.profiles if asked and p.name == asked[1]), None)
-    if profile is None or done:
+    other = reader.best(talk.prompt)
+    if profile is None or done or (other is not None and other.is_named):
+        return []
+    if other is not None and other.profile is not profile and other.is_enough and not other.filling.missing:
         return []
     for clause, match in reader.clauses(prompt):
         if match.profile is not profile or not match.filling.missing:
@@ -174,7 +207,8 @@ def _answer_to_question(talk: Talk, reader: Reader) -> list[Step]:
         reply = fill(reader.scene(talk.prompt), wanted)
         values = dict(reply.values)
         left = list(reply.missing)
-        if len(match.filling.missing) == 1 and left and left[0].kind in ("string", "any") and not left[0].choices:
+        is_text = len(left) == 1 and left[0].kind in ("string", "any") and not left[0].choices
+        if len(match.filling.missing) == 1 and is_text and _is_elliptic(talk.prompt):
             values[left[0].name] = _bare(talk.prompt)
             left = []
         if values:
@@ -190,6 +224,25 @@ def _bare(reply: str) -> str:
 # From results
 
 
+def _spelled_out(step: Step, done: Sequence[Done], reader: Reader) -> Step:
+    """The step read again with the former result in the place of `it`, `that` or `the result`, where it is one value."""
+    value = done[-1].result if done else None
+    if isinstance(value, dict) and len(value) == 1:
+        value = next(iter(value.values()))
+    if isinstance(value, bool) or not isinstance(value, int | float | str) or len(str(value)) > 300:
+        return step
+    said = f"'{value}'" if isinstance(value, str) else f"{value:.12g}" if isinstance(value, float) else str(value)
+    if isinstance(value, str) and ("'" in value or not value.strip()):
+        return step
+    text, n = _IN_PLACE.subn(lambda _: said, step.clause, count=1)
+    if not n:
+        return step
+    filling = fill(reader.scene(text), step.profile)
+    if len(filling.missing) > len(step.missing):
+        return step
+    return replace(step, calls=(filling.values,), missing=filling.missing, strengths=dict.fromkeys(filling.values, 2.0))
+
+
 def _with_results(step: Step, done: Sequence[Done], *, is_first: bool) -> Step:
     """The step with what former results give it: for a first step only where the prompt refers to them."""
     if not done or (is_first and not REFERS.search(step.clause)):
@@ -199,7 +252,7 @@ def _with_results(step: Step, done: Sequence[Done], *, is_first: bool) -> Step:
         p for p in step.profile.params
         if p.name in step.calls[0] and step.strengths.get(p.name, 2.0) < 0.75 and p.is_required and p.kind == "string"
     ]  # fmt: skip
-    wanted = [*step.missing, *(weak if REFERS.search(step.clause) else [])]
+    wanted = [*step.missing, *(weak if REFERS.search(step.clause) and not is_first else [])]
     found: dict[str, Any] = {}
     for param in wanted:
         value = _value_for(param, result, n_wanted=len(wanted))

@@ -46,6 +46,7 @@ class Talk:
         earlier: (prompt, calls, answer) of the turns before, oldest first.
         variables: Names of notebook variables described above the prompt.
         day: ISO date of the conversation; "" when nobody says it.
+        n_calls: Calls in the whole conversation, so that new ones get ids of their own.
     """
 
     prompt: str
@@ -53,6 +54,7 @@ class Talk:
     earlier: list[tuple[str, list[Done], str]] = field(default_factory=list)
     variables: tuple[str, ...] = ()
     day: str = ""
+    n_calls: int = 0
 
     @property
     def last_calls(self) -> list[Done]:
@@ -65,6 +67,7 @@ def talk(messages: Sequence[Mapping[str, Any]]) -> Talk:
     turns: list[tuple[str, list[Done], str]] = []
     steered: list[str] = []
     pending: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    open_calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
     day = ""
     for message in messages:
         role, text = message.get("role"), _text(message.get("content"))
@@ -73,23 +76,27 @@ def talk(messages: Sequence[Mapping[str, Any]]) -> Talk:
         elif role == "user":
             turns.append((text, [], ""))
             steered = []
+            open_calls = {}
         elif role == "assistant" and turns:
             calls = message.get("tool_calls")
             for call in calls if isinstance(calls, list) else []:
                 name, arguments = _call(call)
-                pending[str(call.get("id"))] = (name, arguments)
+                pending[str(call.get("id"))] = open_calls[str(call.get("id"))] = (name, arguments)
             if text:
                 turns[-1] = (*turns[-1][:2], text)
         elif role == "tool" and turns:
             name, arguments = pending.get(str(message.get("tool_call_id")), (str(message.get("name") or "tool"), {}))
+            open_calls.pop(str(message.get("tool_call_id")), None)
             steered.extend(_STEER.findall(text))
             turns[-1][1].append(_done(name, arguments, _STEER.sub("", text).strip()))
     if not turns:
         return Talk("", [], day=day)
     prompt, done, _ = turns[-1]
+    done.extend(Done(name, arguments, None, "no result came back") for name, arguments in open_calls.values())
     prompt, variables = _without_context(prompt)
     earlier = [(_bounded(p), d, a) for p, d, a in turns[-3:-1]]
-    return Talk("\n".join([_bounded(prompt), *steered]), done, earlier, variables, day)
+    n_calls = sum(len(m["tool_calls"]) for m in messages if isinstance(m.get("tool_calls"), list))
+    return Talk("\n".join([_bounded(prompt), *steered]), done, earlier, variables, day, n_calls)
 
 
 def _text(content: Any) -> str:

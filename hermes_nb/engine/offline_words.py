@@ -42,7 +42,7 @@ _IRREGULAR = {
     "matrices": "matrix", "vertices": "vertex", "wrote": "write", "written": "write", "grew": "grow", "held": "hold",
     "series": "series", "species": "species", "analysis": "analyz", "analyses": "analyz", "statistics": "statist",
     "statistical": "statist", "physics": "physic", "news": "news", "news'": "news", "driven": "drive", "drove": "drive",
-    "flew": "fly", "flown": "fly", "cities": "city", "lost": "lose", "left": "left", "worst": "bad", "best": "best",
+    "flew": "fly", "flown": "fly", "lost": "lose", "left": "left", "worst": "bad", "best": "best",
     "aged": "age", "ages": "age", "born": "birth", "died": "die", "leaves": "leaf", "halves": "half", "thickness": "thick",
 }  # fmt: skip
 _COMPOUNDS = {
@@ -124,8 +124,7 @@ def stems(text: str) -> list[str]:
 def stem(word: str) -> str:
     """A light stem: number, tense and the usual endings gone, British spelling made American."""
     word = word.lower()
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
+    word = _IRREGULAR.get(word, word)
     if not word.isalpha() or len(word) <= 3:
         return word
     word = word.replace("isation", "ization").replace("colour", "color").replace("metre", "meter")

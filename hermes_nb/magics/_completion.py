@@ -101,12 +101,17 @@ def _in_subcommand(
         if not parser.takes_value(option):
             return None
     if option is not None:
-        return _value(context, parser.options[option].dest, fragment)
+        chosen = parser.options[option]
+        if chosen.choices is not None:
+            return _starting(fragment, "value", map(str, chosen.choices))
+        return _value(context, chosen.dest, fragment)
     n_plain = _n_plain(parser, words)
     if parser.takes_text and n_plain:
         return None
     if fragment.startswith("-"):
         return _starting(fragment, "option", parser.options)
+    if parser.positionals and parser.positionals[-1].nargs == "*":
+        n_plain = min(n_plain, len(parser.positionals) - 1)
     if n_plain < len(parser.positionals):
         action = parser.positionals[n_plain]
         if action.choices is not None:
@@ -139,8 +144,7 @@ def _agents(context: Context) -> list[str]:
 
 def _sessions(context: Context) -> list[str]:
     hermes = context.opened_hermes
-    stored = [] if hermes is None else [row.session_id for row in hermes.sessions(limit=N_SESSIONS_MAX)]
-    return ["new", *stored]
+    return [] if hermes is None else [row.session_id for row in hermes.sessions(limit=N_SESSIONS_MAX)]
 
 
 def _turns(context: Context) -> list[str]:
@@ -163,7 +167,8 @@ def _functions(context: Context) -> list[str]:
 # By the `dest` of an option or the name of a positional.
 _SOURCES: dict[str, tuple[str, Callable[[Context], list[str]]]] = {
     "agent": ("agent", _agents),
-    "session": ("session", _sessions),
+    "session": ("session", lambda context: ["new", *_sessions(context)]),
+    "sessions": ("session", _sessions),
     "out": ("variable", lambda context: list(context.variables())),
     "variables": ("variable", lambda context: list(context.variables())),
     "tools": ("function", _functions),

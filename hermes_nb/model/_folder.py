@@ -75,6 +75,11 @@ class Folder:
             self._spans = _ordered([record for turn in self._turns.values() for record in turn.settled()])
         return list(self._spans)
 
+    def turn_spans(self, session_id: str, turn_id: str) -> list[Span]:
+        """Spans of one turn so far, all its attempts, ordered by start; at the cost of that turn, not of the log."""
+        turn = self._turns.get((session_id, turn_id))
+        return [] if turn is None else _ordered(list(turn.settled()))
+
     def notes(self) -> list[Note]:
         """Retries, warnings, steers, compressed contexts and unknown kinds so far, ordered by time."""
         return [note(e) for e in sorted((e for turn in self._turns.values() for e in turn.notes), key=when)]

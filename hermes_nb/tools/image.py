@@ -65,8 +65,8 @@ def _bytes(name: str, value: Any) -> bytes:
                 f"{name} is a Plotly figure, which needs kaleido to become an image. Run %pip install kaleido."
             ) from exc
     raise UsageError(
-        f"{name} is of type {type(value).__name__}, which is no image. Give a matplotlib or Plotly figure, a PIL image, bytes or a"
-        " path."
+        f"{name} is of type {type(value).__name__}, which is no image. Give a matplotlib or Plotly figure, a PIL image,"
+        " bytes or a path."
     )
 
 

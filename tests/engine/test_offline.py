@@ -117,6 +117,32 @@ def test_a_result_feeds_the_next_call():
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "prompt", "results", "wanted"),
+    [
+        ("maths", "Multiply 6 by 7 and divide the result by 2", [42, 21],
+         [("multiply", {"a": 6, "b": 7}), ("divide", {"numerator": 42, "denominator": 2})]),
+        ("hr", "Find the employee Grace Hopper and then show her vacation balance",
+         [{"name": "Grace Hopper", "employee_id": 7}, 12],
+         [("find_employee", {"name": "Grace Hopper"}), ("vacation_balance", {"employee_id": 7})]),
+        ("files", "List the files in data/ and then load the first one", [["data/a.csv", "data/b.csv"], "ok"],
+         [("list_files", {"directory": "data/"}), ("read_csv", {"path": "data/a.csv"})]),
+        ("stocks", "Compare Apple and Google, then Ford and Toyota", [1, 2],
+         [("compare_companies", {"company_a": "Apple", "company_b": "Google"}),
+          ("compare_companies", {"company_a": "Ford", "company_b": "Toyota"})]),
+        ("office", "1. Search the documents for 'budget'\n2. Count the words of 'a b'", ["ok", 2],
+         [("search_documents", {"query": "budget"}), ("word_count", {"text": "a b"})]),
+        ("dates", "How many days are between 2024-01-01 and 2024-03-01, and what weekday is 2024-03-01?", [60, "Friday"],
+         [("days_between", {"start": "2024-01-01", "end": "2024-03-01"}), ("weekday", {"day": "2024-03-01"})]),
+        ("frame", "Drop missing values, then group by city and take the mean of price", ["ok", "ok"],
+         [("drop_missing", {}), ("group_by", {"column": "city", "aggregate": "mean", "value_column": "price"})]),
+    ],
+)  # fmt: skip
+def test_several_requests_are_made_one_after_another(name, prompt, results, wanted):
+    left = iter(results)
+    assert Conversation(box(name), lambda *_: next(left)).ask(prompt)[0] == wanted
+
+
 def test_calls_written_out_run_in_order_as_written():
     made, _ = Conversation(box("sales")).ask("top_customers(n=2) and then find_order(7)")
     assert made == [("top_customers", {"n": 2}), ("find_order", {"order_id": 7})]
@@ -157,6 +183,24 @@ def test_results_are_told_in_markdown(result, shown):
 def test_a_long_table_is_cut_and_says_so():
     _, text = Conversation(box("sales"), lambda *_: [{"n": i} for i in range(100)]).ask("Who are the best customers?")
     assert "… and 70 more." in text
+
+
+def test_every_call_of_a_conversation_has_an_id_of_its_own():
+    talk = Conversation(box("everyday"))
+    for prompt in ("What's the weather in Paris and Rome?", "and for Berlin?", "Throw a die", "Again", "In Oslo?"):
+        talk.ask(prompt)
+    ids = [c["id"] for m in talk.messages for c in m.get("tool_calls", ())]
+    assert len(ids) == len(set(ids)) > 4
+
+
+def test_a_call_without_a_result_is_not_made_again():
+    call = {"id": "c", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}
+    text, calls = reply(
+        [{"role": "user", "content": "What's the weather in Paris?"}, {"role": "assistant", "tool_calls": [call]}],
+        box("everyday"),
+    )
+    assert calls == []
+    assert "no result came back" in text
 
 
 def test_an_error_ends_a_chain():

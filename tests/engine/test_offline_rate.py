@@ -5,7 +5,8 @@ import json
 import pytest
 
 from hermes_nb.engine.offline import reply
-from tests.engine.offline_cases import ASK, HELD_OUT, TUNED, cases
+from tests.engine.offline_cases import ASK, HELD_OUT, TUNED, cases, tool_of
+from tests.engine.test_offline import Conversation
 
 
 def asked(tools, prompt):
@@ -46,8 +47,29 @@ def test_right_tool_with_right_arguments(toolboxes, least, record_property):
     assert rate >= least, f"{n - len(missed)} of {n}\n" + "\n".join(missed)
 
 
+@pytest.mark.parametrize(("toolboxes", "least"), [(TUNED, 0.96), (HELD_OUT, 0.85)], ids=["tuned", "held out"])
+def test_the_same_in_one_long_conversation(toolboxes, least):
+    """What was said before must not change what a new question means."""
+    missed, n = [], 0
+    for tools, prompts in toolboxes.values():
+        tools = [tool_of(t) for t in tools]
+        talk = Conversation(tools, lambda name, arguments: {"value": 12.5, "name": "something", "id": 7})
+        for prompt, tool, arguments in prompts:
+            made, text = talk.ask(prompt)
+            n += 1
+            if tool is None or arguments == ASK:
+                is_right = not made and text.startswith("To call `") == (tool is not None)
+            else:
+                is_right = [name for name, _ in made] == [tool] and (
+                    without_defaults(tools, tool, made[0][1]) == without_defaults(tools, tool, arguments)
+                )
+            if not is_right:
+                missed.append(f"{prompt}\n    wanted {tool} {arguments}\n    got {made or text[:60]}")
+    assert 1 - len(missed) / n >= least, f"{n - len(missed)} of {n}\n" + "\n".join(missed)
+
+
 def test_the_prompts_are_many_and_some_fit_no_tool():
     every = [*cases(TUNED), *cases(HELD_OUT)]
-    assert len(every) >= 160
-    assert len({t["name"] for case in every for t in case[1]}) >= 60
-    assert sum(case[3] is None for case in every) >= 25
+    assert len(every) >= 600
+    assert len({t["name"] for case in every for t in case[1]}) >= 200
+    assert sum(case[3] is None for case in every) >= 120

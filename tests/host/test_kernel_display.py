@@ -6,8 +6,9 @@ import json
 
 import nbformat
 import pytest
-from kernels import SETUP, Kernel, kernel_manager
 from nbclient import NotebookClient
+
+from tests.host.kernels import SETUP, Kernel, kernel_manager
 
 pytestmark = pytest.mark.kernel
 TYPES = {"text/markdown", "text/html", "text/plain"}
@@ -15,7 +16,7 @@ TYPES = {"text/markdown", "text/html", "text/plain"}
 
 @pytest.fixture(autouse=True)
 def _log(kernel: Kernel):
-    kernel.run("from fake_log import Feeding, answer_log")
+    kernel.run("from tests.host.fake_log import Feeding, answer_log")
 
 
 def applied(reply) -> list[dict]:
@@ -113,7 +114,7 @@ def executed(tmp_path, *cells: str) -> nbformat.NotebookNode:
     return notebook
 
 
-IMPORT = "from fake_log import Feeding, answer_log"
+IMPORT = "from tests.host.fake_log import Feeding, answer_log"
 WAIT = "while feeding.is_alive(): await asyncio.sleep(0.02)"
 
 

@@ -11,11 +11,11 @@ import threading
 import time
 
 import pytest
-from fake_turn import FakeTurn
 
 from hermes_nb.host.detect import current
 from hermes_nb.host.plain import PlainHost
 from hermes_nb.tools.decorator import tool
+from tests.host.fake_turn import FakeTurn
 
 
 @pytest.fixture

@@ -1,0 +1,88 @@
+"""`%hermes timeline`: what took time, in one session or several: a widget, a figure, a table, rows or a page."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from hermes_nb.errors import UsageError
+from hermes_nb.magics._context import Context
+from hermes_nb.magics._parser import Parser
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.widgets.timeline import Timeline
+
+SUMMARY = "show what took time in a session: widget, figure, frame, text or page"
+EXAMPLES = (
+    "%hermes timeline",
+    "%hermes timeline --live",
+    "%hermes timeline s-3f2a s-91bc --as figure",
+    "%hermes timeline --save session.html",
+)
+NOTES = """\
+Without SESSION: the session of the only or the default agent, else the newest one. Several are shown on one time line.
+--live follows what comes: start it in its own cell, then ask in the next one. A turn that runs is followed in any case.
+The widget needs the extra `widgets`; figure, frame, text and html do not. What is saved with the notebook is its static
+version, answer and rows as HTML. In Python: from hermes_nb import timeline; timeline(answer)."""
+
+FORMS = ("widget", "figure", "frame", "text", "html")
+
+
+def parser() -> Parser:
+    """The options."""
+    parser = Parser("timeline")
+    parser.add_argument("sessions", nargs="*", metavar="SESSION", help="an id, the start of one, or a title")
+    parser.add_argument("--as", dest="form", choices=FORMS, help="how to show it (widget in a notebook, else text)")
+    parser.add_argument("--live", action="store_true", help="follow the session as it grows")
+    parser.add_argument("--save", metavar="FILE.html", help="write it as one page that needs no network and no kernel")
+    return parser
+
+
+def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Show it, or write it."""
+    made = _timeline(context, options.sessions, live=options.live)
+    if options.save is not None:
+        print(f"Wrote {made.save(options.save)}.")
+        if options.form is None:
+            made.close()
+            return
+    form = options.form or "widget"
+    if form == "widget":
+        made.show()
+        return
+    _show(made, form)
+    made.close()
+
+
+def _timeline(context: Context, sessions: list[str], *, live: bool) -> Timeline:
+    from hermes_nb.widgets.follow import timeline
+
+    return timeline(*(sessions or [_default(context, live=live)]), hermes=context.hermes, live=live)
+
+
+def _default(context: Context, *, live: bool) -> Any:
+    """The session of who would be asked, else the newest one."""
+    agents = context.agents
+    name = context.default_agent if context.default_agent in agents else None
+    bound = agents[name] if name is not None else next(iter(agents.values())) if len(agents) == 1 else None
+    if bound is not None and (live or bound.session_id is not None):
+        return bound
+    if context.last_result is not None:
+        return context.last_result.session_id
+    newest = context.hermes.sessions(limit=1)
+    if not newest:
+        raise UsageError("There is no session yet. The first %hermes run starts one.")
+    return newest[0].session_id
+
+
+def _show(made: Timeline, form: str) -> None:
+    from IPython.display import display
+
+    if form == "text":
+        print(made.text)
+    elif form == "frame":
+        display(made.frame())  # type: ignore[no-untyped-call]
+    else:
+        bundle = made.figure_bundle() if form == "figure" else made.bundle()
+        display(bundle, raw=True)  # type: ignore[no-untyped-call]

@@ -1,0 +1,232 @@
+"""A log as OpenTelemetry spans, and their way to a collector (extra `otel`).
+
+One trace per turn; ids are made of ours, so that a second export of a log names the same spans. Names and attributes
+follow the GenAI conventions; what they have no word for is under `hermes_nb.`. Text of prompts, arguments, results and
+answers leaves this machine only when asked for.
+
+Source: OpenTelemetry semantic conventions for generative AI, as in opentelemetry-semantic-conventions 0.66b2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hermes_nb._require import require
+from hermes_nb._version import __version__
+from hermes_nb.errors import ExportError
+from hermes_nb.model.span import Note, Span
+from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views.rows import valid
+
+BATCH_SPANS = 512
+_WHY = "to export a session as OpenTelemetry spans"
+_USAGE = {
+    "input_tokens": "gen_ai.usage.input_tokens",
+    "output_tokens": "gen_ai.usage.output_tokens",
+    "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
+    "reasoning_tokens": "gen_ai.usage.reasoning.output_tokens",
+}
+# Hermes's names of providers, where the conventions have a name of their own.
+_PROVIDERS = {
+    "openai-api": "openai", "openai-codex": "openai", "gemini": "gcp.gemini", "vertex": "gcp.vertex_ai", "xai": "x_ai",
+    "bedrock": "aws.bedrock", "mistral": "mistral_ai", "azure": "azure.ai.openai",
+}  # fmt: skip
+
+
+def render(source: Source, *, content: bool = False) -> list[dict[str, Any]]:
+    """The spans that ended, as plain data.
+
+    Args:
+        source: Events of one or many sessions, or a folder.
+        content: Whether prompts, arguments, results and answers are included.
+
+    Returns:
+        One dict per span, ordered by start: name, trace_id (32 hex digits), span_id (16), parent_id or None, kind
+        (`client` for a model call, else `internal`), start_unix_ns, end_unix_ns, attributes, events (name, at_unix_ns,
+        attributes), links (span ids: the attempt before), status (`unset` or `error`), description.
+    """
+    folder = folder_of(source)
+    spans = [span for span in folder.spans() if span.end_unix_s is not None]
+    known = {span.key for span in spans}
+    notes: dict[tuple[str, str, int, str], list[Note]] = {}
+    for note in folder.notes():
+        where = (note.session_id, note.turn_id, note.attempt)
+        key = (*where, note.span_id)
+        notes.setdefault(key if key in known else (*where, note.turn_id), []).append(note)
+    return [_span(span, notes.get(span.key, ()), known, content=content) for span in spans]
+
+
+def to_spans(spans: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """A `render` result as spans of the official SDK (`opentelemetry.sdk.trace.ReadableSpan`).
+
+    Raises:
+        MissingPackageError: opentelemetry-sdk is not installed.
+    """
+    api = require("opentelemetry.trace", why=_WHY)
+    sdk = require("opentelemetry.sdk.trace", why=_WHY)
+    resource = require("opentelemetry.sdk.resources", why=_WHY).Resource(
+        {"service.name": "hermes_nb", "service.version": __version__}
+    )
+    scope = require("opentelemetry.sdk.util.instrumentation", why=_WHY).InstrumentationScope("hermes_nb", __version__)
+
+    def context(trace_id: str, span_id: str) -> Any:
+        flags = api.TraceFlags(api.TraceFlags.SAMPLED)
+        return api.SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=False, trace_flags=flags)
+
+    made = []
+    for span in spans:
+        status = api.StatusCode.ERROR if span["status"] == "error" else api.StatusCode.UNSET
+        made.append(
+            sdk.ReadableSpan(
+                name=span["name"],
+                context=context(span["trace_id"], span["span_id"]),
+                parent=context(span["trace_id"], span["parent_id"]) if span["parent_id"] else None,
+                resource=resource,
+                attributes=span["attributes"],
+                events=[sdk.Event(e["name"], e["attributes"], e["at_unix_ns"]) for e in span["events"]],
+                links=[api.Link(context(span["trace_id"], link)) for link in span["links"]],
+                kind=api.SpanKind.CLIENT if span["kind"] == "client" else api.SpanKind.INTERNAL,
+                instrumentation_scope=scope,
+                status=api.Status(status, span["description"] or None),
+                start_time=span["start_unix_ns"],
+                end_time=span["end_unix_ns"],
+            )
+        )
+    return made
+
+
+def export(
+    source: Source,
+    endpoint: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bool = False,
+    timeout_s: float = 10.0,
+) -> int:
+    """Send the spans that ended to a collector, by OTLP over HTTP; how many were sent.
+
+    Args:
+        source: Events of one or many sessions, or a folder.
+        endpoint: Where traces go, e.g. `http://localhost:4318/v1/traces`.
+        headers: Headers of the request, as a key of the collector.
+        content: Whether prompts, arguments, results and answers are sent too.
+        timeout_s: How long one batch may take, tries included.
+
+    Raises:
+        ExportError: The collector did not take a batch; what had been sent before stays there.
+        MissingPackageError: The extra `otel` is not installed.
+    """
+    door = require("opentelemetry.exporter.otlp.proto.http.trace_exporter", why=_WHY)
+    success = require("opentelemetry.sdk.trace.export", why=_WHY).SpanExportResult.SUCCESS
+    spans = to_spans(render(source, content=content))
+    exporter = door.OTLPSpanExporter(endpoint=endpoint, headers=dict(headers or {}), timeout=timeout_s)
+    try:
+        for at in range(0, len(spans), BATCH_SPANS):
+            if exporter.export(spans[at : at + BATCH_SPANS]) is not success:
+                raise ExportError(
+                    f"The collector at {endpoint} did not take spans {at + 1} to {min(at + BATCH_SPANS, len(spans))} of"
+                    f" {len(spans)}. Check that it listens there for OTLP over HTTP; the log of opentelemetry says more."
+                )
+    finally:
+        exporter.shutdown()
+    return len(spans)
+
+
+def _span(
+    span: Span, notes: Sequence[Note], known: set[tuple[str, str, int, str]], *, content: bool
+) -> dict[str, Any]:
+    is_bad = span.status in ("error", "timed_out", "killed")
+    before = (span.session_id, span.turn_id, span.attempt - 1, span.span_id)
+    parent = span.parent_key
+    ended = span.end_unix_s if span.end_unix_s is not None else span.start_unix_s
+    return {
+        "name": valid(span.otel_name),
+        "trace_id": _digits((span.session_id, span.turn_id), 16),
+        "span_id": _digits(span.key, 8),
+        "parent_id": _digits(parent, 8) if parent is not None and parent in known else None,
+        "kind": "client" if span.kind == "model" else "internal",
+        "start_unix_ns": _nanoseconds(span.start_unix_s),
+        "end_unix_ns": _nanoseconds(ended),
+        "attributes": _attributes(span, content=content),
+        "events": [
+            {
+                "name": f"hermes_nb.{note.kind}",
+                "at_unix_ns": _nanoseconds(note.at_unix_s),
+                "attributes": {"message": valid(note.text)} if content or note.kind == "model.retried" else {},
+            }
+            for note in notes
+        ],
+        "links": [_digits(before, 8)] if span.kind == "turn" and before in known else [],
+        "status": "error" if is_bad else "unset",
+        "description": valid(span.error or span.status.replace("_", " ")) if is_bad else "",
+    }
+
+
+def _attributes(span: Span, *, content: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "gen_ai.operation.name": span.operation if span.kind != "wait" else None,
+        "gen_ai.conversation.id": span.session_id,
+        "gen_ai.agent.name": span.agent,
+        "gen_ai.provider.name": _PROVIDERS.get(span.provider, span.provider),
+        "hermes_nb.turn_id": span.turn_id,
+        "hermes_nb.attempt": span.attempt,
+        "hermes_nb.status": span.outcome or span.status,
+        "hermes_nb.replayed": True if span.replayed else None,
+        "hermes_nb.n_retries": span.n_retries or None,
+        "hermes_nb.cost_usd": span.cost_usd,
+    }
+    if span.status in ("error", "timed_out", "killed"):
+        found["error.type"] = span.error_type or span.status
+    if span.kind in ("model", "turn"):
+        found["gen_ai.request.model"] = span.model
+        found |= {name: span.usage.get(key) for key, name in _USAGE.items()}
+    if span.kind == "model":
+        found["gen_ai.response.finish_reasons"] = [span.finish_reason] if span.finish_reason else None
+    if span.kind == "turn":
+        found["server.address"] = span.host
+        found["hermes_nb.runtime"] = span.runtime
+    if span.kind == "tool":
+        found |= {
+            "gen_ai.tool.name": span.name,
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.call.id": span.tool_call_id,
+            "hermes_nb.result_chars": span.result_chars,
+        }
+    if content:
+        found |= _content(span)
+    return {
+        name: valid(value) if isinstance(value, str) else value
+        for name, value in found.items()
+        if value is not None and value != ""
+    }
+
+
+def _content(span: Span) -> dict[str, str]:
+    if span.kind == "tool":
+        return {"gen_ai.tool.call.arguments": span.arguments, "gen_ai.tool.call.result": span.result}
+    if span.kind == "wait":
+        return {"hermes_nb.question": span.prompt, "hermes_nb.answer": span.result}
+    said: dict[str, Any] = {"role": "assistant", "parts": [{"type": "text", "content": span.text}]}
+    if span.finish_reason:
+        said["finish_reason"] = span.finish_reason
+    asked = [{"role": "user", "parts": [{"type": "text", "content": span.prompt}]}]
+    found = {}
+    if span.prompt and span.kind != "model":  # of a model call's messages the log holds the head of the last one alone
+        found["gen_ai.input.messages"] = json.dumps(asked, ensure_ascii=False)
+    if span.text:
+        found["gen_ai.output.messages"] = json.dumps([said], ensure_ascii=False)
+    return found
+
+
+def _digits(of: tuple[Any, ...], n_bytes: int) -> str:
+    """A name of that many bytes, made of the parts; never all zeros, which OpenTelemetry takes for no name."""
+    text = json.dumps(of).encode("utf-8", "replace")
+    return hashlib.blake2b(text, digest_size=n_bytes).digest().hex()
+
+
+def _nanoseconds(unix_s: float) -> int:
+    return round(unix_s * 1e6) * 1000

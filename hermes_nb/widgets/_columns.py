@@ -1,0 +1,136 @@
+"""Spans as numbered columns: how 100,000 of them reach a browser in under 2 MB, and a change of one in 21 bytes.
+
+A span gets its number when it is first seen and keeps it. Whole: columns one after another (see `snapshot`). Changed:
+one record after another (see `changes`). Numbers are little-endian; names travel once, in a table.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from array import array
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hermes_nb.model.span import Span
+
+KINDS = ("turn", "model", "tool", "agent", "wait")
+STATUSES = ("running", "ok", "error", "stopped", "timed_out", "denied", "skipped", "killed")
+GONE = 7  # in place of a kind: a span that a later event took back
+MAX_NAMES = 65_536
+_REPLAYED, _UNTIMED = 1 << 6, 1 << 7
+_RECORD = struct.Struct("<IdfHHB")
+_KIND = {name: i for i, name in enumerate(KINDS)}
+_STATUS = {name: i << 3 for i, name in enumerate(STATUSES)}
+_REST = "(other names)"
+
+
+def code_of(span: Span) -> int:
+    """Kind (bits 0-2), status (3-5), replayed (6) and without a measured duration (7), in one byte."""
+    return (
+        _KIND[span.kind]
+        | _STATUS[span.status]
+        | (_REPLAYED if span.replayed else 0)
+        | (_UNTIMED if span.duration_ms is None else 0)
+    )
+
+
+@dataclass(slots=True)
+class Change:
+    """What a browser has not been told yet.
+
+    Attributes:
+        numbers: Of the spans that are new or changed.
+        n_names: How many names it knows.
+    """
+
+    numbers: dict[int, None] = field(default_factory=dict)
+    n_names: int = 0
+
+
+class Columns:
+    """The spans that a widget shows, by number. Not thread-safe: its owner holds the lock."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.names: list[str] = []
+        self._name_numbers: dict[str, int] = {}
+        self._numbers: dict[tuple[str, str, int, str], int] = {}
+        self._gone: set[int] = set()
+
+    def number(self, key: tuple[str, str, int, str] | None) -> int | None:
+        """The number of the span with that key; None when there is none."""
+        return None if key is None else self._numbers.get(key)
+
+    def put(self, spans: Iterable[Span], *, instead_of: Sequence[int] = ()) -> list[int]:
+        """Take spans in; numbers of those that are new, changed or gone. The same object as before did not change.
+
+        Args:
+            spans: Spans as folded now.
+            instead_of: Numbers of the spans of the same turns as folded before; what is not among `spans` is gone.
+        """
+        changed: list[int] = []
+        kept: set[int] = set()
+        for span in spans:
+            number = self._numbers.get(span.key)
+            if number is None:
+                number = self._numbers[span.key] = len(self.spans)
+                self.spans.append(span)
+                changed.append(number)
+            elif self.spans[number] is not span or number in self._gone:
+                self.spans[number] = span
+                self._gone.discard(number)
+                changed.append(number)
+            kept.add(number)
+            self._name(span.name or span.kind)
+            self._name(span.agent)
+        for number in instead_of:
+            if number not in kept and number not in self._gone:
+                self._gone.add(number)
+                changed.append(number)
+        return changed
+
+    def _name(self, name: str) -> int:
+        number = self._name_numbers.get(name)
+        if number is None:
+            number = len(self.names)
+            if number >= MAX_NAMES:
+                return MAX_NAMES - 1
+            if number == MAX_NAMES - 1:
+                name = _REST
+            self._name_numbers[name] = number
+            self.names.append(name.encode("utf-8", "replace").decode("utf-8"))
+        return number
+
+    def _code(self, number: int) -> int:
+        return GONE if number in self._gone else code_of(self.spans[number])
+
+    def snapshot(self) -> bytes:
+        """All spans: starts (float64, s since the epoch), lengths (float32, s, NaN while running), names and agents (uint16,
+        places in `names`), codes (uint8)."""
+        spans, names = self.spans, self._name_numbers
+        nan = float("nan")
+        last = MAX_NAMES - 1
+        columns = (
+            array("d", [s.start_unix_s for s in spans]),
+            array("f", [nan if s.end_unix_s is None else s.end_unix_s - s.start_unix_s for s in spans]),
+            array("H", [names.get(s.name or s.kind, last) for s in spans]),
+            array("H", [names.get(s.agent, last) for s in spans]),
+            array("B", [code_of(s) for s in spans]),
+        )
+        for number in self._gone:
+            columns[4][number] = GONE
+        if sys.byteorder != "little":
+            for column in columns:
+                column.byteswap()
+        return b"".join(column.tobytes() for column in columns)
+
+    def changes(self, numbers: Iterable[int]) -> bytes:
+        """Records of number (uint32), start (float64), length (float32), name, agent (uint16), code (uint8)."""
+        records = []
+        for number in numbers:
+            s = self.spans[number]
+            length = float("nan") if s.end_unix_s is None else s.end_unix_s - s.start_unix_s
+            name, agent = self._name(s.name or s.kind), self._name(s.agent)
+            records.append(_RECORD.pack(number, s.start_unix_s, length, name, agent, self._code(number)))
+        return b"".join(records)

@@ -1,0 +1,46 @@
+"""Where in a notebook something is shown, so that any thread can replace it later."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from hermes_nb.host.detect import current
+from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet, Outlet, replaces_outputs
+
+
+class Place:
+    """One output of the cell that ran when it was made."""
+
+    def __init__(self, outlet: Outlet) -> None:
+        self._outlet = outlet
+        self._display_id = uuid.uuid4().hex
+
+    @property
+    def can_update(self) -> bool:
+        """False where only the final form can be shown, as under `%%capture`."""
+        return self._outlet.can_update
+
+    def show(self, bundle: Mapping[str, Any]) -> None:
+        """Show a MIME bundle."""
+        self._outlet.send(bundle, display_id=self._display_id, update=False)
+
+    def replace(self, bundle: Mapping[str, Any]) -> None:
+        """Put another in its place, from any thread."""
+        self._outlet.send(bundle, display_id=self._display_id, update=True)
+
+
+def place() -> Place | None:
+    """An output of the running cell; None outside a Jupyter kernel."""
+    host = current()
+    try:
+        if host.name != "kernel":
+            return None
+        caller = host.caller(blocks=False, background=True)
+        publisher, parent = caller.extra["publisher"], caller.parent or {}
+    finally:
+        host.close()
+    if not hasattr(publisher, "pub_socket"):
+        return Place(CaptureOutlet(publisher))
+    return Place(KernelOutlet(publisher, parent, background=True, keeps_place=replaces_outputs(parent)))

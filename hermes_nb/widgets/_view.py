@@ -1,0 +1,103 @@
+"""The anywidget: what it sends and what it is asked. What it shows is `static/timeline.js`, what it knows is `_log.py`."""
+
+from __future__ import annotations
+
+import functools
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_nb._require import require
+from hermes_nb.widgets._log import Log
+
+WHY = "to show the timeline as a widget"
+_STATIC = Path(__file__).parent / "static"
+# One module in pieces, in this order: no bundler is needed to change them.
+SCRIPTS = ("log.js", "paint.js", "panel.js", "timeline.js")
+
+
+def script() -> str:
+    """The widget's ES module."""
+    return "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS)
+
+
+class Listener:
+    """Who answers a view.
+
+    Args:
+        log: The log.
+        show_figure: Called when the figure is asked for.
+        on_ready: Called when a browser shows the view; its argument says whether it keeps a static version on save.
+    """
+
+    def __init__(self, log: Log, show_figure: Callable[[str], None], on_ready: Callable[[bool], None]) -> None:
+        self.log, self.show_figure, self.on_ready = log, show_figure, on_ready
+
+    def answer(self, message: Any, send: Callable[..., None]) -> None:
+        """Answer a message of the browser; what is no message of ours is passed over."""
+        kind = message.get("t") if isinstance(message, dict) else None
+        if kind == "detail":
+            number = message.get("n")
+            send({"t": "detail", "n": number, "detail": self.log.detail(number)})
+        elif kind == "rows":
+            numbers = list(message.get("numbers") or [])[:500]
+            send({"t": "rows", "id": message.get("id"), "rows": self.log.rows(numbers)})
+        elif kind == "find":
+            found = array("I", self.log.find(str(message.get("text", ""))[:1000]))
+            send({"t": "found", "id": message.get("id")}, [found.tobytes()])
+        elif kind == "figure":
+            self.show_figure("dark" if message.get("theme") == "dark" else "light")
+        elif kind == "ready":
+            self.on_ready(bool(message.get("keeps")))
+
+
+def make_view(listener: Listener) -> Any:
+    """A new view.
+
+    Raises:
+        MissingPackageError: The extra `widgets` is not installed.
+    """
+    view = _view_class()(listener)
+    _let_through(view.comm)
+    return view
+
+
+@functools.cache
+def _view_class() -> Any:
+    anywidget = require("anywidget", why=WHY)
+    traitlets = require("traitlets", why=WHY)
+
+    class TimelineView(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
+        _esm = script()
+        _css = (_STATIC / "timeline.css").read_text(encoding="utf-8")
+        log = traitlets.Dict().tag(sync=True)
+        shown_as = traitlets.Unicode("").tag(sync=True)
+        static = traitlets.Dict().tag(sync=True)
+
+        def __init__(self, listener: Listener) -> None:
+            self._listener = listener
+            super().__init__()
+            self.on_msg(self._on_message)
+
+        def get_state(self, key: Any = None, drop_defaults: bool = False) -> Any:
+            """The state; whole, it holds the log as it is now, for a page that is loaded again too."""
+            state = super().get_state(key=key, drop_defaults=drop_defaults)
+            if key is None:
+                state["log"] = self._listener.log.snapshot()
+            return state
+
+        def _on_message(self, _: Any, content: Any, __: Any) -> None:
+            self._listener.answer(content, self.send)
+
+    return TimelineView
+
+
+def _let_through(comm: Any) -> None:
+    """Let messages of the browser be answered while a cell blocks the kernel.
+
+    ipykernel 7.4 sends them to the shell that sent last, which is the busy one (`_reply_subshell_for` of its Comm, a
+    private name); 7.1 to 7.3 do without this.
+    """
+    if hasattr(comm, "_reply_subshell_for"):
+        comm._reply_subshell_for = lambda data, default=None: default
