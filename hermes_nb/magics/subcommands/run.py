@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Any
 
 from hermes_nb.errors import UsageError
@@ -100,7 +101,7 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     if options.returns:
         from hermes_nb.sessions.typed_answer import TypedAnswer
     answer = TypedAnswer(_type(context, options.returns)) if options.returns else None
-    with context.hermes.replayed(options.replay):
+    with contextlib.nullcontext() if options.replay is None else context.hermes.replayed(options.replay):
         bound = context.pick(options.agent)
     session_id = _session_id(bound, options.session)
     run = context.cells.current()
