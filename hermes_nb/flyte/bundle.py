@@ -30,7 +30,8 @@ class Bundle:
     """The bytes of a promotion.
 
     Attributes:
-        code: A zip of this package's rooms and of the local modules, put on the path inside the task.
+        code: A zip of this package's rooms and of the local modules, put on the path inside a tool's task.
+        turn_code: The same for the turn's task, with what the report's page is made of.
         tools: Tools that run as child actions, each pickled alone, by name.
         inline: The tools that run inside the turn, pickled together so that they share their state; b"" when there are none.
         local_modules: Names of the local modules in `code`.
@@ -38,6 +39,7 @@ class Bundle:
     """
 
     code: bytes
+    turn_code: bytes
     tools: Mapping[str, bytes] = field(default_factory=dict)
     inline: bytes = b""
     local_modules: tuple[str, ...] = ()
@@ -46,12 +48,7 @@ class Bundle:
     @property
     def size_bytes(self) -> int:
         """How much is uploaded at least, before compression."""
-        return len(self.code) + len(self.inline) + sum(map(len, self.tools.values()))
-
-    @property
-    def digest(self) -> str:
-        """Names the code: 16 hexadecimal digits."""
-        return hashlib.sha256(self.code).hexdigest()[:16]
+        return len(self.turn_code) + len(self.inline) + sum(len(data) + len(self.code) for data in self.tools.values())
 
 
 def dumps(value: Any) -> bytes:
@@ -68,19 +65,26 @@ def pickled(value: Any) -> bytes | None:
         return None
 
 
-def pack(code: bytes, tools: Mapping[str, bytes], inline: bytes, modules: Iterable[str]) -> Bundle:
+def digest(code: bytes) -> str:
+    """Names some code: 16 hexadecimal digits."""
+    return hashlib.sha256(code).hexdigest()[:16]
+
+
+def pack(tools: Mapping[str, bytes], inline: bytes, modules: Iterable[str]) -> Bundle:
     """The bundle of pickled tools; `modules` are the top-level names they need."""
     local = sorted(name for name in modules if is_local(name))
     others = sorted(name for name in modules if name not in local and name not in sys.stdlib_module_names)
-    return Bundle(_with_modules(code, local), tools, inline, tuple(local), tuple(others))
+    code, turn_code = (_with_modules(source_zip(with_assets=whole), local) for whole in (False, True))
+    return Bundle(code, turn_code, tools, inline, tuple(local), tuple(others))
 
 
-def source_zip() -> bytes:
-    """This package's rooms as a zip, the same bytes for the same source."""
+def source_zip(*, with_assets: bool = False) -> bytes:
+    """This package's rooms as a zip, the same bytes for the same source; with what a page is made of, or without."""
     root = Path(__file__).parents[1]
     files = {}
     for room in ROOMS:
-        for path in sorted((root / room).glob("*.py")):
+        assets = sorted((root / room / "assets").glob("*")) if with_assets else []
+        for path in [*sorted((root / room).glob("*.py")), *assets]:
             files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
     return _zip(files)
 

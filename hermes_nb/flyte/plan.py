@@ -105,7 +105,7 @@ def plan_of(bound: BoundAgent, config: Flyte) -> Plan:
     modules -= {"hermes_nb"}
     inline = bundles.dumps(shared) if shared else b""
     children = {name: data for name, data in pickles.items() if how(tools[name]) == "child"}
-    bundle = bundles.pack(bundles.source_zip(), children, inline, modules)
+    bundle = bundles.pack(children, inline, modules)
     packages, missing = _packages(bundle.modules)
     findings += [_missing(name, tools, taken) for name in missing]
     spec = spec_of(

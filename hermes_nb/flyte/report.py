@@ -10,35 +10,39 @@ import asyncio
 import contextlib
 import html
 import json
-import re
 import threading
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from typing import Any
 
 from hermes_nb.flyte import _sdk
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Span, fold
 from hermes_nb.views import html as rows_view
+from hermes_nb.views import page
 
 TAB, AGENT_TAB = "Timeline", "Agent"
 EVERY_S = 1.0  # shortest time between two redraws; longer when drawing is slow
-_MARK = "hermes-nb-events"
-_DATA = re.compile(rf'<script type="application/json" id="{_MARK}">(.*?)</script>', re.DOTALL)
+WIDTH_PX = 1000  # a tab that is hidden when it is drawn has no width to follow
 _HIDDEN = frozenset({"model.delta", "reasoning.delta"})  # the answer follows whole
 _COLOURS = {"turn": "#999999", "model": "#0072b2", "tool": "#e69f00", "agent": "#009e73", "wait": "#cc79a7"}
 
 
 def render(events: Iterable[Event]) -> str:
-    """The tab: bars over time, rows, and the events as JSON."""
+    """The tab while the run goes on: bars over time, rows, and the events as JSON; a few kilobytes."""
     kept = [e for e in events if e.kind not in _HIDDEN]
     return f"{bars(fold(kept))}\n{rows_view.render(kept)}\n{data(kept)}"
 
 
+def render_whole(events: Iterable[Event]) -> str:
+    """The tab of a run that is over: the fragment of the page that `%hermes timeline --save` writes."""
+    return page.fragment([e for e in events if e.kind not in _HIDDEN], title=TAB, width_px=WIDTH_PX)
+
+
 def data(events: Iterable[Event]) -> str:
-    """The events as JSON in a script element, which no text of theirs can end."""
-    text = json.dumps([e.to_dict() for e in events], ensure_ascii=True, separators=(",", ":"))
-    return f'<script type="application/json" id="{_MARK}">{text.replace("<", chr(92) + "u003c")}</script>'
+    """The events as JSON in a script element that `read_report` finds and no text of theirs can end."""
+    text = json.dumps({"events": [e.to_dict() for e in events]}, ensure_ascii=True, separators=(",", ":"))
+    return f'<script type="application/json" class="hnb-events">{text.replace("<", chr(92) + "u003c")}</script>'
 
 
 def events_in(report: str) -> list[Event]:
@@ -47,7 +51,7 @@ def events_in(report: str) -> list[Event]:
     Raises:
         ValueError: The data is damaged.
     """
-    return [Event.from_dict(item) for found in _DATA.findall(report) for item in json.loads(found)]
+    return page.read_report(report) if 'class="hnb-events"' in report else []
 
 
 def bars(spans: Sequence[Span]) -> str:
@@ -122,7 +126,8 @@ class Reporter:
         finally:
             drawing.cancel()
             await asyncio.wait({drawing})
-            await self._draw(flyte_report, tab)
+            self._n_drawn = -1
+            await self._draw(flyte_report, tab, view=render_whole)
 
     async def _draw_often(self, flyte_report: Any, tab: Any) -> None:
         pause_s = EVERY_S
@@ -132,12 +137,12 @@ class Reporter:
             await self._draw(flyte_report, tab)
             pause_s = max(EVERY_S, 10 * (time.monotonic() - began_s))
 
-    async def _draw(self, flyte_report: Any, tab: Any) -> None:
+    async def _draw(self, flyte_report: Any, tab: Any, view: Callable[[Iterable[Event]], str] = render) -> None:
         events = self.events
         if len(events) == self._n_drawn:
             return
         self._n_drawn = len(events)
-        tab.replace(render(events))
+        tab.replace(view(events))
         await flyte_report.flush.aio()
         if self._checkpoint is not None:
             await self._checkpoint.save("\n".join(e.to_json() for e in events).encode())

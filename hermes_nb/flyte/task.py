@@ -12,7 +12,7 @@ from typing import Any
 
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte import _sdk
-from hermes_nb.flyte.bundle import Bundle
+from hermes_nb.flyte.bundle import Bundle, digest
 from hermes_nb.flyte.spec import Spec
 
 TYPE_CHECKING = False
@@ -56,10 +56,12 @@ def build(spec: Spec, bundle: Bundle, tools: Mapping[str, Tool], config: Flyte) 
                 **{k: options.pop(k) for k in ("resources", "image") if k in options},
             )
             options = {"retries": 0, "cache": config.cache, **options}
-            function = tool_function(bundle.code, bundle.digest, name, bundle.tools[name], _n_retries(options["retries"]))
+            n_retries = _n_retries(options["retries"])
+            function = tool_function(bundle.code, digest(bundle.code), name, bundle.tools[name], n_retries)
             children[name] = own.task(short_name=name, **options)(function)
     main = environment(spec.environment_name, resources=config.resources, depends_on=_depends_on(environments, children))
-    function = turn_function(bundle.code, bundle.digest, spec.to_json(), bundle.inline, children)
+    code = bundle.turn_code
+    function = turn_function(code, digest(code), spec.to_json(), bundle.inline, children)
     return main.task(report=True, retries=config.retries, short_name=spec.agent)(function)
 
 
@@ -97,10 +99,10 @@ def default_image(spec: Spec) -> Any:
 
 
 def turn_function(
-    code: bytes, digest: str, spec: str, inline: bytes, children: Mapping[str, Any]
+    code: bytes, name: str, spec: str, inline: bytes, children: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """The function of the turn's task."""
-    enter = _enter_function(code, digest)
+    """The function of the turn's task; `name` names the code."""
+    enter = _enter_function(code, name)
     children = dict(children)
 
     async def turn(prompt: str, request: str) -> str:
@@ -114,9 +116,9 @@ def turn_function(
     return turn
 
 
-def tool_function(code: bytes, digest: str, name: str, pickled: bytes, n_retries: int) -> Callable[..., Any]:
+def tool_function(code: bytes, code_name: str, name: str, pickled: bytes, n_retries: int) -> Callable[..., Any]:
     """The function of a tool's task: arguments and outcome are JSON, checked and built as in the notebook."""
-    enter = _enter_function(code, digest)
+    enter = _enter_function(code, code_name)
 
     async def call(arguments: str) -> str:
         import importlib
@@ -130,13 +132,13 @@ def tool_function(code: bytes, digest: str, name: str, pickled: bytes, n_retries
     return call
 
 
-def _enter_function(code: bytes, digest: str) -> Callable[[], None]:
+def _enter_function(code: bytes, name: str) -> Callable[[], None]:
     def enter() -> None:
         import pathlib
         import sys
         import tempfile
 
-        path = pathlib.Path(tempfile.gettempdir(), "hermes-nb-" + digest + ".zip")
+        path = pathlib.Path(tempfile.gettempdir(), "hermes-nb-" + name + ".zip")
         if str(path) in sys.path:
             return
         if not path.exists():

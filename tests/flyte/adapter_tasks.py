@@ -29,8 +29,9 @@ def endpoint() -> dict[str, Any]:
 @env.task(report=True, retries=1)
 async def ask(prompt: str, key: str) -> str:
     return await run_agent(
-        prompt, tools=[mean, loud], model="scripted", instructions="Be brief.", name="calc", memory_key=key or None, **endpoint()
-    )
+        prompt, tools=[mean, loud], model="scripted", instructions="Be brief.", name="calc", memory_key=key or None,
+        **endpoint(),
+    )  # fmt: skip
 
 
 @env.task(report=True)

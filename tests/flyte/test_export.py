@@ -59,7 +59,7 @@ def notebook(folder: Path) -> dict[str, Any]:
 
 def planned(hermes: Hermes, names: dict[str, Any], model: Model, **options: Any) -> Any:
     tools = [names["price"], names["ping"]]
-    return checked(hermes.bind(Agent("shop keeper".replace(" ", "-"), "Sell.", model, tools=tools, **options)), Flyte(**REMOTE))
+    return checked(hermes.bind(Agent("shop-keeper", "Sell.", model, tools=tools, **options)), Flyte(**REMOTE))
 
 
 def test_it_runs_by_flytes_own_command(plane: LoopbackPlane, tmp_path: Path) -> None:

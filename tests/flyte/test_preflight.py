@@ -79,7 +79,7 @@ def test_the_models_key_never_travels(hermes: Hermes) -> None:
     plan = checked(bound(hermes, model=Model("m", "custom", "https://models.example/v1", key)), Flyte())
     assert [f.code for f in plan.findings] == ["no-secret"]
     assert key not in plan.spec.to_json()
-    assert key.encode() not in plan.bundle.code
+    assert key.encode() not in plan.bundle.turn_code
     named = Flyte(secrets={"HERMES_NB_MODEL_KEY": "its-name"})
     assert checked(bound(hermes, model=Model("m", "custom", "https://models.example/v1", key)), named).fatal == []
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from dataclasses import replace
 from typing import Any
 
 from hermes_nb.errors import UsageError
+from hermes_nb.magics import _asked
+from hermes_nb.magics._asked import Asked
 from hermes_nb.magics._context import Context
-from hermes_nb.magics._outcome import interrupted
 from hermes_nb.magics._parser import Parser, variable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.flyte.plan import Plan
     from hermes_nb.flyte.runtime import Flyte
-    from hermes_nb.sessions.result import RunResult
-    from hermes_nb.sessions.turn import Turn
 
 SUMMARY = "run an agent on Flyte, with its tools and its conversation"
 EXAMPLES = (
@@ -48,35 +46,25 @@ def parser() -> Parser:
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Look, then export or submit, and block until the end."""
-    bound, config = _asked(context, options)
+    bound, config = _wanted(context, options)
     plan = context.hermes.io.call(_looked(bound, config))
     if not _is_shown_only(plan, options):
-        turn = _submit(context, bound, config, options, cell)
+        asked = _submit(context, bound, config, options, cell)
         if not options.background:
-            _finish(context, options, turn.wait_blocking())
+            _asked.wait_blocking(context, asked, yes=False)
 
 
 async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """The same on the cell's own loop."""
-    bound, config = _asked(context, options)
+    bound, config = _wanted(context, options)
     plan = await context.hermes.io.awaited(_looked(bound, config))
-    if _is_shown_only(plan, options):
-        return
-    turn = _submit(context, bound, config, options, cell)
-    if options.background:
-        return
-    try:
-        result = await turn.wait()
-    except asyncio.CancelledError:
-        turn.stop("interrupt")
-        task = asyncio.current_task()
-        if task is not None:
-            task.uncancel()
-        result = await turn.wait()
-    _finish(context, options, result)
+    if not _is_shown_only(plan, options):
+        asked = _submit(context, bound, config, options, cell)
+        if not options.background:
+            await _asked.wait_awaiting(context, asked, yes=False)
 
 
-def _asked(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
+def _wanted(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
     runtime: Any = context.runtime(options.on)
     if runtime.to_dict().get("type") not in ("flyte", "flyte:local"):
         raise UsageError(f"Promoting goes to Flyte; the variable {options.on!r} holds another runtime.")
@@ -110,21 +98,12 @@ def _is_shown_only(plan: Plan, options: argparse.Namespace) -> bool:
     return False
 
 
-def _submit(context: Context, bound: Any, config: Flyte, options: argparse.Namespace, cell: str | None) -> Turn:
+def _submit(context: Context, bound: Any, config: Flyte, options: argparse.Namespace, cell: str | None) -> Asked:
     from hermes_nb.flyte.promote import last_question, submitted
 
     prompt = cell if cell is not None and cell.strip() else last_question(bound)
     turn = submitted(bound, prompt, config, background=options.background)
+    context.cells.current().turns.append(turn)
     if options.background:
-        context.follow(turn, options.out)
-        print(f"Turn {turn.id} of {turn.agent_name} runs on Flyte. %hermes stop {turn.id} aborts it.")
-    return turn
-
-
-def _finish(context: Context, options: argparse.Namespace, result: RunResult) -> None:
-    context.last_result = result
-    if options.out is not None:
-        context.user_ns[options.out] = result
-    if result.status == "stopped":
-        raise interrupted(f"Turn {result.turn_id} was stopped; its run is aborted.")
-    result.raise_for_status()
+        _asked.follow(context, turn, options.out, quiet=False)
+    return Asked(turn, options.out)
