@@ -45,6 +45,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.filterwarnings(category))
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reason = missing()
+    if reason:
+        n_files = len(list(HERE.glob("test_*.py")))
+        terminalreporter.section("NOT TESTED ON FLYTE", sep="!", red=True, bold=True)
+        terminalreporter.line(f"{n_files} files of tests were left out: {reason}", red=True, bold=True)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def flyte_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A HOME for what flyte keeps in `~/.flyte`; no metrics leave the machine."""
