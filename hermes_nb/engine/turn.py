@@ -11,7 +11,7 @@ from typing import Any
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
 from hermes_nb.engine.delta import DeltaPump
-from hermes_nb.engine.journal import JournalError
+from hermes_nb.engine.journal import JournalError, ToolResult
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
 from hermes_nb.engine.question import Questions
@@ -51,7 +51,7 @@ class Turn:
         self._recorder = Recorder(outbox, pump, session_id=self.session_id, turn_id=self.turn_id, attempt=attempt)
         self._tools = tools_of(message.get("tools") or ())
         kept = journal.tool_results(self.turn_id) if journal is not None else {}
-        self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept)
+        self._toolbox = self._make_toolbox(self._recorder, kept)
         self._questions = Questions(self._recorder)
         self._history = [dict(m) for m in message.get("history") or ()]
         self._prompt: Any = ""
@@ -64,6 +64,9 @@ class Turn:
         self._strands: dict[str, Strand] = {}
         self._is_compressed = False
         self._timer: threading.Timer | None = None
+
+    def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
+        return Toolbox(recorder, self._outbox, self._tools, kept)
 
     # -- from the reading thread -----------------------------------------------------------------------------------
 
@@ -284,7 +287,7 @@ class Turn:
         """An agent begins to work for this one."""
         parent = self._strand({"session_id": parent_session_id})
         recorder = parent.recorder.child(new_id())
-        toolbox = Toolbox(recorder, self._outbox, self._tools, {})
+        toolbox = self._make_toolbox(recorder, {})
         strand = Strand(recorder, toolbox, self._hermes, self._agent, provider=parent.provider)
         with self._lock:
             self._strands[child_session_id] = strand

@@ -207,7 +207,7 @@ class BoundAgent:
             raise UsageError(f"timeout must be more than 0 seconds, not {timeout_s:g}.")
         hermes = self.hermes
         caller = hermes.host.caller(blocks=blocks, background=background)
-        if caller.blocks_loop:
+        if caller.blocks_loop and not hasattr(self.instance.runtime, "adopt"):
             self._refuse_async_tools()
         session = hermes.io.call(self._session(session_id))
         replaces = session.last_turn_id() if again is True else (again or None)
@@ -459,6 +459,13 @@ class BoundAgent:
         made = await self.hermes.io.awaited(self.hermes.fork(source, agent=self.name, at=at, title=title))
         self.session_id = made.id
         return made.id
+
+    async def promote(self, prompt: str | None = None, *, on: str = "flyte", **options: Any) -> Turn:
+        """A turn on another runtime, with tools and conversation; see `hermes_nb.flyte.promote.promote`."""
+        from hermes_nb import _registry
+
+        turn: Turn = await _registry.load("runtimes", on).promote(self, prompt, **options)
+        return turn
 
     async def chat(self, prompt: str | list[ContentPart], **options: Any) -> str:
         """The final text of a turn (seed 002, `chat`).

@@ -59,6 +59,7 @@ class Turn:
         replaces: str | None = None,
         resumes: Resumable | None = None,
         parts: str | list[dict[str, str]] | None = None,
+        labels: Mapping[str, Any] | None = None,
     ) -> None:
         self._parts = parts if parts is not None else prompt
         self.id, self.prompt, self.session_id, self.agent_name = turn_id, prompt, session.id, agent.name
@@ -68,6 +69,7 @@ class Turn:
         self._caller, self._shown_in, self._timeout_s, self._replaces = caller, shown_in, timeout_s, replaces
         self._resumes = resumes
         self._attempt = resumes.attempt if resumes else 1
+        self._given_labels = dict(labels or {})
         self._events: list[Event] = []
         self._unstored: list[Event] = []
         self._store_timer: asyncio.TimerHandle | None = None
@@ -264,7 +266,7 @@ class Turn:
 
     def _labels(self) -> dict[str, Any]:
         """What the turn's first event says besides; a resume compares it with what is then."""
-        labels: dict[str, Any] = {"profile": profile(self.agent, self._tools)}
+        labels: dict[str, Any] = {"profile": profile(self.agent, self._tools), **self._given_labels}
         if self._replaces:
             labels["replaces"] = self._replaces
         return labels

@@ -66,6 +66,9 @@ def parser() -> Parser:
         help="a type of the notebook or of Python: the answer comes validated, as the result's `value`",
     )
     parser.add_argument("--yes", action="store_true", help="allow every tool that needs an approval, unasked")
+    parser.add_argument(
+        "--on", metavar="RUNTIME", help="where: flyte, flyte:local, or a variable that holds a runtime, e.g. Flyte(...)"
+    )
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
 
@@ -102,6 +105,8 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     for _, text in bound.take_notices():
         print(text, flush=True)
     parts = _with_images(context, options, answer.prompt(prompt) if answer else prompt)
+    if options.on is not None:
+        bound = context.hermes.bind_on(bound, context.runtime(options.on))
     turn = bound.submit(
         parts,
         session_id=session_id,
