@@ -156,7 +156,9 @@ def _explain(error: BaseException | str, text: str, model: Model) -> tuple[str, 
 
 def is_refused(error: BaseException | None) -> bool:
     """Whether no connection came about (and not: one broke)."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # a chain that was raised on another thread can be a ring
+        seen.add(id(error))
         if type(error).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
             return True
         error = error.__cause__ or error.__context__

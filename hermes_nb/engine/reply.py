@@ -131,7 +131,7 @@ def plain(value: Any) -> Any:
     fields = getattr(value, "__dict__", None)
     if fields is None:
         return str(value)
-    return {k: plain(v) for k, v in fields.items() if not callable(v)}
+    return {k: plain(v) for k, v in fields.items() if not callable(v) and k != _REPLAYED}
 
 
 def rebuild(data: Any) -> Any:
@@ -149,3 +149,16 @@ def rebuild(data: Any) -> Any:
             cls = getattr(cls, part)
         return cls.model_construct(**data["fields"])  # as the SDKs do: a provider's answer need not be valid
     return SimpleNamespace(**{k: rebuild(v) for k, v in data.items()})
+
+
+_REPLAYED = "_hermes_nb_replayed"
+
+
+def mark_replayed(response: Any) -> None:
+    """Note on a rebuilt response that it came from somebody else's record (Flyte's), not from the model."""
+    setattr(response, _REPLAYED, True)
+
+
+def is_replayed(response: Any) -> bool:
+    """Whether `mark_replayed` was called on it."""
+    return vars(response).get(_REPLAYED) is True if isinstance(response, SimpleNamespace) else False

@@ -98,7 +98,7 @@ class Strand:
         finally:
             end_watch()
         with _Ours():
-            self._take(call, print_, request, response, occurrence)
+            self._take(call, print_, request, response, occurrence, is_replay=reply.is_replayed(response))
         return response
 
     def _watch(self) -> Callable[[], None]:
@@ -120,8 +120,9 @@ class Strand:
             spread_duplicates(getattr(choices[0].message, "tool_calls", None) or [])
 
     def _fail(self, call: ModelCall, error: Exception) -> None:
-        inner = getattr(error, "original", None)  # Hermes wraps what passes a middleware
-        cause = inner if isinstance(inner, BaseException) else error
+        cause: BaseException = error
+        while isinstance(inner := getattr(cause, "original", None), BaseException):  # Hermes wraps at each middleware
+            cause = inner
         self.recorder.fail_call(call, cause)
         is_refused = outcome.is_refused(cause)
         if is_refused and self._reach is not None:

@@ -12,7 +12,7 @@ from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
 from hermes_nb.engine.budget import Budget
 from hermes_nb.engine.delta import DeltaPump
-from hermes_nb.engine.journal import JournalError
+from hermes_nb.engine.journal import JournalError, ToolResult
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
 from hermes_nb.engine.question import Questions
@@ -59,7 +59,7 @@ class Turn:
             kept = {**self._recording.tool_results(self.turn_id), **kept}
         self._kept = kept
         self._budget = Budget(message.get("budget") or (), self._recorder.tally)
-        self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept)
+        self._toolbox = self._make_toolbox(self._recorder, kept)
         self._questions = Questions(self._recorder)
         self._history = [dict(m) for m in message.get("history") or ()]
         self._prompt: Any = ""
@@ -72,6 +72,9 @@ class Turn:
         self._strands: dict[str, Strand] = {}
         self._is_compressed = False
         self._timer: threading.Timer | None = None
+
+    def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
+        return Toolbox(recorder, self._outbox, self._tools, kept)
 
     # -- from the reading thread -----------------------------------------------------------------------------------
 
@@ -293,7 +296,7 @@ class Turn:
         """An agent begins to work for this one."""
         parent = self._strand({"session_id": parent_session_id})
         recorder = parent.recorder.child(new_id())
-        toolbox = Toolbox(recorder, self._outbox, self._tools, self._kept)
+        toolbox = self._make_toolbox(recorder, self._kept)
         strand = Strand(
             recorder, toolbox, self._hermes, self._agent, provider=parent.provider, replay=self._replay,
             budget=self._budget, recording=self._recording,

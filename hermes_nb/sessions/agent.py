@@ -444,6 +444,13 @@ class BoundAgent:
         self.session_id = made.id
         return made.id
 
+    async def promote(self, prompt: str | None = None, *, on: str = "flyte", **options: Any) -> Turn:
+        """A turn on another runtime, with tools and conversation; see `hermes_nb.flyte.promote.promote`."""
+        from hermes_nb import _registry
+
+        turn: Turn = await _registry.load("runtimes", on).promote(self, prompt, **options)
+        return turn
+
     async def chat(self, prompt: str | list[ContentPart], **options: Any) -> str:
         """The final text of a turn (seed 002, `chat`).
 

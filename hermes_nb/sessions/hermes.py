@@ -10,8 +10,9 @@ import shutil
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb import _settings
 from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError, StoreError
@@ -30,6 +31,7 @@ from hermes_nb.sessions.worker import Worker
 if TYPE_CHECKING:
     from hermes_nb.host.base import Host
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
     from hermes_nb.store.row import SessionRow
     from hermes_nb.store.sqlite import Store
@@ -208,10 +210,45 @@ class Hermes:
         """
         return self._instance(_instance_name(agent)).bind(agent)
 
+    def bind_on(self, bound: BoundAgent, runtime: Runtime) -> BoundAgent:
+        """The same agent, with its tools and its conversation, on another runtime; `agents` goes on naming the first."""
+        if bound.session_id is None:
+            bound.session_id = self.io.call(self.new_session(bound.name, "")).id
+        other = self.bind_aside(replace(bound.config, tools=list(bound.tools)), runtime)
+        other.session_id = bound.session_id
+        return other
+
+    def bind_aside(self, agent: Agent, runtime: Runtime) -> BoundAgent:
+        """An agent bound on a runtime for single turns, without a place among `agents`."""
+        instance = next((i for i in self.instances.values() if i.is_aside and i.runtime == runtime), None)
+        if instance is None:
+            kind = str(runtime.to_dict().get("type", "")).replace(":", "-")
+            instance = self._instance(f"{kind}-{new_id('on')}", runtime)
+            instance.is_aside = True
+        return instance.bind(agent)
+
+    async def attach_run(self, name: str, *, on: str = "flyte", **options: Any) -> RunResult:
+        """A finished or running remote run as a turn of its session here, with its timeline; waits for its end.
+
+        Args:
+            name: The run's name.
+            on: The runtime it runs on, a plug-in that can find its runs again.
+            **options: Configuration of the runtime, e.g. `project`.
+
+        Raises:
+            UnknownNameError: No such runtime.
+            UsageError: No such run, or it is not one of an agent.
+        """
+        from hermes_nb import _registry
+
+        turn: Turn = await _registry.load("runtimes", on).attach_run(self, name, **options)
+        return await turn.wait()
+
     @property
     def agents(self) -> dict[str, BoundAgent]:
         """Every bound agent by name."""
-        return {name: bound for i in self.instances.values() for name, bound in i.agents.items()}
+        instances = [i for i in self.instances.values() if not i.is_aside]
+        return {name: bound for i in instances for name, bound in i.agents.items()}
 
     def agent(self, name: str) -> BoundAgent:
         """The bound agent of that name.
@@ -290,6 +327,15 @@ class Hermes:
         await made.keep(await self.opened_store(), title=made.title)
         self._sessions[made.id] = made
         return made
+
+    async def adopt_session(self, session_id: str, agent: str, day: str) -> Session:
+        """The conversation of that id, made here under it when the store has none; on the IO loop."""
+        try:
+            return await self.open_session(session_id)
+        except SessionNotFoundError:
+            session = self._sessions[session_id] = Session(agent, session_id=session_id)
+            session.first_day = day or session.first_day
+            return session
 
     async def open_session(self, session_id: str) -> Session:
         """A conversation by id, a unique start of one, or its title; on the IO loop.

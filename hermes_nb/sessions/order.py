@@ -62,7 +62,7 @@ def place(
     limits = checked(max_cost_usd=options.get("max_cost_usd"), max_tokens=options.get("max_tokens"))
     recording = hermes.recording(options.get("replay"))
     caller = hermes.host.caller(blocks=blocks, background=background)
-    if caller.blocks_loop:
+    if caller.blocks_loop and not hasattr(bound.instance.runtime, "adopt"):
         bound.refuse_async_tools()
 
     def new() -> Turn:

@@ -331,7 +331,8 @@ class Turn:
 
     def _told(self) -> dict[str, Any]:
         """What the turn's first event says besides; a resume compares it with what is then."""
-        return {**self._labels, "profile": self.profile} | ({"replaces": self._replaces} if self._replaces else {})
+        labels = {"profile": self.profile, **self._labels}
+        return labels | ({"replaces": self._replaces} if self._replaces else {})
 
     def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
         """An event of the kernel's own making."""

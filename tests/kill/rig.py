@@ -186,8 +186,8 @@ class Rig:
     def _check_events(self, run: int, started: dict[str, Any], committed: _Committed) -> None:
         with contextlib.closing(sqlite3.connect(self.folder / "state" / "store.db", timeout=10)) as db:
             rows = db.execute(
-                "SELECT v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data FROM events"
-                " WHERE turn_id = ? ORDER BY rowid", (started["turn"],),
+                "SELECT v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data"
+                " FROM events WHERE turn_id = ? ORDER BY rowid", (started["turn"],),
             ).fetchall()  # fmt: skip
         events = [Event(*row[:-1], json.loads(row[-1])) for row in rows]
         stored = {e.key for e in events}

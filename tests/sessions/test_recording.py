@@ -1,4 +1,4 @@
-"""A recording answers in the model's place: no key, no network, the same answers; what it lacks is an error that says why."""
+"""A recording answers in the model's place: no key, no network, the same answers; what it lacks is a clear error."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from hermes_nb.magics._parser import Parser
 SUMMARY = "record the turns of this notebook, so far and from now on"
 EXAMPLES = ("%hermes record talk.jsonl", "%hermes record --stop")
 NOTES = """\
-The file holds what was asked, the model's answers and results of tools, as JSON lines fit for git; keys are masked. Set
-HERMES_NB_REPLAY=talk.jsonl before the kernel starts and Run All gives the same answers again, with no key and no network; the
+The file holds what was asked, the model's answers and results of tools: JSON lines fit for git, keys masked. Set
+HERMES_NB_REPLAY=talk.jsonl before the kernel starts and Run All gives the same answers again, without key and network; the
 functions of tools do not run then. A question the recording does not hold is an error that says what differs;
 HERMES_NB_REPLAY_MISS=live sends it to the model instead. %%hermes run --replay talk.jsonl replays one cell."""
 

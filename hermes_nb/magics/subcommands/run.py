@@ -73,6 +73,9 @@ def parser() -> Parser:
     parser.add_argument("--steer", action="store_true", help="put the question into the session's running turn, if any")
     parser.add_argument("--replay", metavar="FILE", help="answer from this recording; no key, nothing is sent")
     parser.add_argument("--live", action="store_true", help="let what the recording does not hold go to the model")
+    parser.add_argument(
+        "--on", metavar="RUNTIME", help="where: flyte, flyte:local, or a variable that holds a runtime, e.g. Flyte(...)"
+    )
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
 
@@ -110,6 +113,8 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     for _, text in bound.take_notices():
         print(text, flush=True)
     parts = _with_images(context, options, answer.prompt(prompt) if answer else prompt)
+    if options.on is not None:
+        bound = context.hermes.bind_on(bound, context.runtime(options.on))
     turn = bound.submit(
         parts,
         session_id=session_id,
