@@ -95,6 +95,14 @@ def cost_usd(response: Any, agent: Any, hermes: Any) -> float | None:
     return None if cost.amount_usd is None else float(cost.amount_usd)
 
 
+def knows_price(agent: Any, hermes: Any) -> bool:
+    """Whether the cost of a call will be known; may ask the provider for its prices."""
+    one = SimpleNamespace(
+        usage=SimpleNamespace(prompt_tokens=1, completion_tokens=1, total_tokens=2, input_tokens=1, output_tokens=1)
+    )
+    return cost_usd(one, agent, hermes) is not None
+
+
 def flat_text(message: Any) -> str:
     """The text of a message, parts joined; "" when it has none."""
     content = message.get("content") if isinstance(message, Mapping) else None

@@ -78,7 +78,7 @@ class Instance:
         from hermes_nb.tools.decorator import as_tool
         from hermes_nb.tools.name import unique
 
-        choice = choose(config)
+        choice = choose(config, self.hermes.replaying)
         tools = [as_tool(t) for t in config.tools]
         unique(tools)
         old = self.agents.get(config.name)

@@ -10,7 +10,7 @@ from hermes_nb.errors import UsageError
 from hermes_nb.magics import _asked
 from hermes_nb.magics._asked import Asked
 from hermes_nb.magics._context import Context
-from hermes_nb.magics._parser import Parser, positive_number, variable_name
+from hermes_nb.magics._parser import Parser, amount, positive_count, positive_number, variable_name
 
 SUMMARY = "go on with a turn that was cut off; what was committed costs nothing again"
 EXAMPLES = (
@@ -41,6 +41,8 @@ def parser() -> Parser:
     parser.add_argument("--timeout", metavar="SECONDS", type=positive_number, help="stop the turn after so long")
     parser.add_argument("--background", action="store_true", help="do not wait; the answer streams into this cell")
     parser.add_argument("--yes", action="store_true", help="run tools again that may have run, and allow others, unasked")
+    parser.add_argument("--max-cost", metavar="USD", type=amount, help="no further model call once it cost so much")
+    parser.add_argument("--max-tokens", metavar="N", type=positive_count, help="the same for tokens, in and out")
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
 
@@ -90,7 +92,7 @@ def _ask(context: Context, options: argparse.Namespace, *, blocks: bool) -> Aske
         print(text, flush=True)
     turn = bound.submit_resume(
         found.turn_id, live=options.live, blocks=blocks, background=options.background, timeout_s=options.timeout,
-        quiet=options.quiet,
+        quiet=options.quiet, max_cost_usd=options.max_cost, max_tokens=options.max_tokens,
     )  # fmt: skip
     context.cells.current().turns.append(turn)
     if options.background:
