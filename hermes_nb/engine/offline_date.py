@@ -19,8 +19,8 @@ _PATTERNS = [
     re.compile(
         r"\b(?P<iso>(?:1[5-9]|2[01])\d\d-[01]\d-[0-3]\d)(?P<clock>[T ][0-2]\d:[0-5]\d(?::[0-5]\d)?(?:Z|[+-]\d\d:\d\d)?)?\b"
     ),
-    re.compile(rf"\b{_MONTH}(?:\s+|(?<=\.)){_DAY}(?!\d)(?:(?:,\s*|\s+){_YEAR})?\b", re.I),
     re.compile(rf"\b{_YEAR}\s+{_MONTH}\s+{_DAY}\b", re.I),
+    re.compile(rf"\b{_MONTH}(?:\s+|(?<=\.)){_DAY}(?!\d)(?:(?:,\s*|\s+){_YEAR})?\b", re.I),
     re.compile(rf"\b{_DAY}\.?\s+(?:of\s+)?{_MONTH}(?:(?:,\s*|\s+){_YEAR})?\b", re.I),
     re.compile(r"\b(?P<year>(?:1[5-9]|2[01])\d\d)[/.](?P<month>[01]?\d)[/.](?P<day>[0-3]?\d)\b"),
     re.compile(r"\b(?P<first>[0-3]?\d)(?P<sign>[/.-])(?P<second>[0-3]?\d)(?P=sign)(?P<year>(?:1[5-9]|2[01])\d\d)\b"),

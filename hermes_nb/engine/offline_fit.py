@@ -79,6 +79,8 @@ class Fit:
                 break
             if not self.scene.is_free(i) or token.text == "," or token.lower in ("and", "or"):
                 break
+            if token.lower in ("saying", "says", "reading", "that"):
+                break
             if n_others and token.lower in PREPOSITIONS and token.lower not in ("of", "is", "to", "as"):
                 break
             if token.is_word and (

@@ -11,12 +11,12 @@ from hermes_nb.engine.offline_fill import Filling, fill
 from hermes_nb.engine.offline_profile import Profile, shape
 from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_thesaurus import PHRASES, similarity
-from hermes_nb.engine.offline_words import WEAK
+from hermes_nb.engine.offline_words import WEAK, WEAK_STEMS
 
 ENOUGH = 0.62  # least evidence in words for calling anything
 KINDRED_ENOUGH = 0.9  # the same where all of it is kindred words
 # Values that look like nothing else: finding one where the tool wants one is evidence for the tool.
-_TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "phone": 1.0, "sql": 1.5, "unit": 0.8, "currency": 0.8}
+_TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "phone": 1.0, "sql": 1.5, "unit": 1.0, "currency": 1.0}
 _SPEAKING = frozenset({"currency", "unit", "language"})  # sorts whose values are words that tools are found by
 _HOW_TO = re.compile(r"\s*(?:how (?:do|does|can|to|would)\b|why\b|explain\b|tell me about\b|write (?:me )?an?\b)", re.I)
 
@@ -77,6 +77,7 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
     ]
     best: dict[str, float] = {}
     closest = 0.0
+    n_unexplained = 0
     for word in asked:
         close = _closeness(word.stem, profile, in_params=not word.is_implied)
         weight = word.weight
@@ -85,6 +86,8 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
                 continue  # a value says little about the tool
             weight *= 0.5
         closest = max(closest, close)
+        is_value = any(a <= word.start and word.end <= b for a, b in filling.spans.values())
+        n_unexplained += word.weight >= 0.6 and close < 0.3 and not is_value and not word.is_implied
         found = weight * close
         best[word.stem] = max(found, best.get(word.stem, 0.0))
     coverage = _coverage(profile, list(best))
@@ -99,6 +102,9 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
         telling += 0.25 * sum(
             _TELLING.get(p.sort, 0.0) for p in profile.params if filling.strengths.get(p.name, 0.0) > 0.9
         )
+        if _fits_like_a_glove(scene, filling):
+            telling += 0.35
+            closest = max(closest, 0.5)
         if telling >= 0.5:
             closest = max(closest, 0.5)
         words += telling
@@ -112,8 +118,21 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
     if _HOW_TO.match(scene.text) and sum(strength >= 1.05 for strength in filling.strengths.values()) < 2:
         evidence -= 0.35  # a question for knowledge, more often than not
     is_named = _is_named(scene.text, profile)
-    score = words + 0.6 * filling.score + (5.0 if is_named else 0.0)
+    score = words + 0.6 * filling.score - 0.06 * min(4, n_unexplained) + (5.0 if is_named else 0.0)
     return Match(profile, filling, words, closest, evidence, score, is_named)
+
+
+def _fits_like_a_glove(scene: Scene, filling: Filling) -> bool:
+    """Whether two values or more fit well and the prompt mentions no other."""
+    strong = [n for n, strength in filling.strengths.items() if strength >= 0.85]
+    spans = list(filling.spans.values())
+    names = [(scene.tokens[a].start, scene.tokens[b - 1].end) for a, b in scene.names]
+    values = [(m.start, m.end) for m in scene.atoms if not m.is_approximate] + names
+    return (
+        len(strong) >= 2
+        and len(strong) == len(spans)
+        and all(any(a < y and x < b for x, y in spans) for a, b in values)
+    )
 
 
 def _asked(scene: Scene) -> list[_Word]:
@@ -122,7 +141,7 @@ def _asked(scene: Scene) -> list[_Word]:
     lowers = [t.stem for t in scene.tokens]
     for i, token in enumerate(scene.tokens):
         if token.is_content:
-            weight = 0.3 if token.lower in WEAK else 1.0
+            weight = 0.3 if token.lower in WEAK or token.stem in WEAK_STEMS else 1.0
             if not scene.is_free(i):
                 weight *= 0.15
             elif token.text[0].isupper() and i not in scene.verbs and i > 0:

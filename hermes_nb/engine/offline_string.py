@@ -88,7 +88,15 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if span.form == "number" and not looks_like_year and anchor < 0.4 and param.sort not in ("code", "phone"):
         return None
     is_code = param.sort == "code" and span.form == "code"
-    if not param.is_required and span.form in _LOOSE and not is_code and anchor < 0.35 and lead < 0.25 and not known:
+    is_sort = param.sort == "class" and span.form == "chunk" and (_is_own(fit, span.last) or span.lead == "object")
+    if (
+        not param.is_required
+        and span.form in _LOOSE
+        and not (is_code or is_sort)
+        and anchor < 0.35
+        and lead < 0.25
+        and not known
+    ):
         return None
     score = base + anchor + lead
     if value.lower() in fit.choices and not param.choices:
@@ -109,6 +117,8 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score -= 0.1  # a word is hardly a text
     if value and shape(value) in param.shapes:
         score += 0.3
+    elif param.shapes and span.form in ("number", "code", "caps"):
+        score -= 0.3  # not what the examples look like
     if param.shown and any(t.stem in param.shown for t in fit.scene.tokens[span.first : span.last]):
         score += 0.3  # one of the examples
     if span.form == "chunk" and span.lead == "object":
@@ -120,7 +130,9 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         if n_amounts != 1 or len(param.words) > 1:
             return None
     if param.sort == "class" and span.form == "chunk" and _is_own(fit, span.last):
-        score += 0.25  # `violent` crimes: what kind of the thing the tool is about
+        score += 0.25 if param.is_required else 0.4  # `violent` crimes: what kind of the thing the tool is about
+    elif is_sort:
+        score += 0.0 if param.is_required else 0.25  # top 10 `comedies`
     if span.form in ("chunk", "proper") and not known:
         score += 0.03 * (span.last - span.first) if not _is_stretched(fit, span) else -0.05
     if span.form == "tail":

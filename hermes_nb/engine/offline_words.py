@@ -35,6 +35,13 @@ WEAK = frozenset(
     specific following based names last past next previous
     upcoming recent latest right different two both rows""".split()
 )
+# Verbs that open a request; a capital makes no name of them.
+VERBS = frozenset(
+    """sing tell write draw paint bake cook compose explain buy order play restart delete remind roll mix sort clean
+    dim invert count set turn make send show give open close find book translate compute convert let please stop start
+    help go come recommend suggest describe list read run call email add remove create update change move copy rename
+    save load plot print check test train fit predict compare search get fetch""".split()
+)
 _IRREGULAR = {
     "men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person", "indices": "index",
     "mice": "mouse", "feet": "foot", "dice": "die", "criteria": "criterion", "daily": "day", "spent": "spend",
@@ -42,7 +49,7 @@ _IRREGULAR = {
     "matrices": "matrix", "vertices": "vertex", "wrote": "write", "written": "write", "grew": "grow", "held": "hold",
     "series": "series", "species": "species", "analysis": "analyz", "analyses": "analyz", "statistics": "statist",
     "statistical": "statist", "physics": "physic", "news": "news", "news'": "news", "driven": "drive", "drove": "drive",
-    "flew": "fly", "flown": "fly", "cities": "city", "lost": "lose", "left": "left", "worst": "bad", "best": "best",
+    "flew": "fly", "flown": "fly", "lost": "lose", "left": "left", "worst": "bad", "best": "best",
     "aged": "age", "ages": "age", "born": "birth", "died": "die", "leaves": "leaf", "halves": "half", "thickness": "thick",
 }  # fmt: skip
 _COMPOUNDS = {
@@ -124,8 +131,7 @@ def stems(text: str) -> list[str]:
 def stem(word: str) -> str:
     """A light stem: number, tense and the usual endings gone, British spelling made American."""
     word = word.lower()
-    if word in _IRREGULAR:
-        return _IRREGULAR[word]
+    word = _IRREGULAR.get(word, word)
     if not word.isalpha() or len(word) <= 3:
         return word
     word = word.replace("isation", "ization").replace("colour", "color").replace("metre", "meter")
@@ -151,7 +157,7 @@ def stem(word: str) -> str:
 _ENDINGS = (
     ("ization", 3, "iz"), ("ically", 4, ""), ("ator", 4, "at"), ("ctor", 3, "ct"), ("stor", 4, "st"), ("itor", 3, "it"),
     ("ication", 3, "y"), ("ing", 3, ""), ("ion", 4, ""),
-    ("ied", 3, "y"), ("ed", 3, ""), ("ly", 4, ""), ("al", 5, ""),
+    ("ied", 3, "y"), ("ed", 3, ""), ("ly", 4, ""),
 )  # fmt: skip
 
 
@@ -207,3 +213,6 @@ def number_word(words: list[str]) -> tuple[float, int] | None:
 def ordinal_word(word: str) -> int | None:
     """3 for `third`; None when it is no ordinal."""
     return _ORDINALS.get(word)
+
+
+WEAK_STEMS = frozenset(stem(word) for word in WEAK)

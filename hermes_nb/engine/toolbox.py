@@ -108,7 +108,7 @@ class Toolbox:
         if kept is not None and kept.name == name and same_arguments(kept.arguments, given):
             self._record(call, {**kept.body, "replayed": True})
             return kept.body.get("result", "")
-        if name in self.specs:
+        if self._asks_kernel(name):
             return self._run_in_kernel(call)
         return self._run_builtin(call, next_call)
 
@@ -208,7 +208,7 @@ class Toolbox:
         started_at = time.time()
         self._recorder.emit(
             "tool.started",
-            {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, "builtin": True},
+            {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, **self._mark(call)},
             span_id=call.span_id,
         )
         with self._lock:
@@ -218,21 +218,33 @@ class Toolbox:
         except Exception as exc:
             self._record(call, {
                 "status": "error", "result": f"Error executing tool '{call.name}': {exc}", "error": str(exc),
-                "error_type": type(exc).__name__, "builtin": True, "started_at_unix_s": started_at,
+                "error_type": type(exc).__name__, "started_at_unix_s": started_at, **self._mark(call),
             })  # fmt: skip
             raise
         finally:
             with self._lock:
                 self._inside.discard(call)
         text = result if isinstance(result, str) else json.dumps(result, default=str)
-        error = error_in(text)
         self._recorder.tally.count_helper(spent)
-        status = "stopped" if self.is_abandoned else "error" if error else "ok"
         self._record(call, {
-            "status": status, "result": text, "builtin": True, "started_at_unix_s": started_at, **spent,
-            **({"error": error} if error else {}),
+            "result": text, "started_at_unix_s": started_at, **self._mark(call), **spent, **self._told(call, text),
         })  # fmt: skip
         return result
+
+    def _asks_kernel(self, name: str) -> bool:
+        return name in self.specs
+
+    def _mark(self, call: Call) -> dict[str, Any]:
+        """What an event says of a call that runs in this process."""
+        del call
+        return {"builtin": True}
+
+    def _told(self, call: Call, text: str) -> dict[str, Any]:
+        """Status of a call that ran in this process, and its error."""
+        del call
+        error = error_in(text)
+        status = "stopped" if self.is_abandoned else "error" if error else "ok"
+        return {"status": status, **({"error": error} if error else {})}
 
     def _record(self, call: Call, data: Mapping[str, Any]) -> None:
         if call.is_recorded:

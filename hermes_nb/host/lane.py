@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import contextvars
 import ctypes
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -60,7 +61,7 @@ class MainLane:
                 outcome = GUARD.run(frame, lambda: None if job.reason else _run_sync(job))
             finally:
                 figures.leave()
-            figures.finish()
+            _show_plots(figures, job)
         return outcome
 
 
@@ -117,7 +118,7 @@ class LoopLane:
         try:
             with self._hearing(job):
                 outcome = await stepwise(run_async(job.call.tool, job.call.arguments, **job.call.options), around)
-                figures.finish()
+                _show_plots(figures, job)
         finally:
             cancel()
             job.end(outcome)
@@ -179,6 +180,13 @@ class _ThreadBody:
                 _raise_in(threading.get_ident(), None)
                 self._ident = None
         return outcome
+
+
+def _show_plots(figures: Figures, job: Job) -> None:
+    try:
+        figures.finish()
+    except Exception as exc:  # noqa: BLE001 - a plot that can't be drawn must not lose the tool's result
+        print(f"A plot of tool '{job.call.tool.name}' can't be shown: {exc!r}", file=sys.stderr)
 
 
 def _run_sync(job: Job) -> ToolOutcome:

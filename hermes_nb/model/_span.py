@@ -137,7 +137,7 @@ class Span:
 if TYPE_CHECKING:
     SpanDraft = Span
 else:
-    SpanDraft = make_dataclass("SpanDraft", [(f.name, f.type, f) for f in fields(Span)], slots=True)
+    SpanDraft = make_dataclass("SpanDraft", [(f.name, f.type, f) for f in fields(Span)], slots=True, eq=False, repr=False)
 
 
 def freeze(draft: Span) -> Span:

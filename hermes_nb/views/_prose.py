@@ -16,7 +16,8 @@ MAX_MARKDOWN_CHARS = 200_000
 _SAFE_LINK = re.compile(r"(?i)(?:https?:|mailto:|#|/(?!/)|\./|\.\./|[\w.-]+(?:[/?#]|$))")
 _OPENS = re.compile(r"( {0,3})(`{3,}(?=[^`]*$)|~{3,})")
 MAX_LINE_CHARS = 5_000
-_SPECIAL = re.compile(r"[<`\[\]]")
+_MAY_LIVE = re.compile(r"<|!\[|\][(:]")
+_UNCLEAR = re.compile(r"``|\\`|~|(?i:https?:|ftp:|www\.|@)")
 # Emphasis, tables and links may end within a code span in one of the two; marked takes a backtick for a part of the
 # address before it, and of what is struck out.
 _CUTS_CODE = re.compile(r"[*_~|`$\[\]\\]")
@@ -120,8 +121,10 @@ class _Fence:
 
 def _escape(line: str, *, trusts_code: bool) -> tuple[str, bool]:
     """The line with what could be live made text; whether every run of backticks surely found its match within it."""
-    if not _SPECIAL.search(line):
-        return line, True
+    if not _MAY_LIVE.search(line):
+        ticks = line.count("`")
+        if not ticks or (trusts_code and ticks % 2 == 0 and not _UNCLEAR.search(line)):
+            return line, True
     if not trusts_code or len(line) > MAX_LINE_CHARS or _UNSURE.search(line):
         return _TEXT_TOKEN.sub(_made_text, line), "`" not in line
     parts: list[str] = []

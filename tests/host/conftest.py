@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from kernels import SETUP, Kernel
+from tests.host.kernels import SETUP, Kernel
 
 
 @pytest.fixture(scope="module")

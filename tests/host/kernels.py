@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -12,14 +13,14 @@ from typing import Any
 from jupyter_client.manager import KernelManager
 from traitlets import Unicode
 
-HERE = Path(__file__).parent
-PROJECT = HERE.parent.parent
+PROJECT = Path(__file__).parent.parent.parent
 # Another interpreter (with another ipykernel) may be tried: HERMES_NB_TEST_KERNEL_PYTHON=/path/to/python
 PYTHON = os.environ.get("HERMES_NB_TEST_KERNEL_PYTHON", sys.executable)
 
 SETUP = """
-import asyncio, signal, sys, threading, time
-from fake_turn import FakeTurn
+import asyncio, faulthandler, signal, sys, threading, time
+faulthandler.register(signal.SIGUSR1, file=open("threads.txt", "w"))
+from tests.host.fake_turn import FakeTurn
 from hermes_nb.host.detect import current
 from hermes_nb.tools.decorator import tool
 host = current()
@@ -32,9 +33,8 @@ class _Manager(KernelManager):
     folder = Unicode()
 
     def start_kernel(self, **options: Any) -> Any:
-        path = os.pathsep.join([str(PROJECT), str(HERE)])
         env = {k: v for k, v in os.environ.items() if not k.startswith(("COV", "PYTEST"))}
-        return super().start_kernel(**{**options, "cwd": self.folder, "env": {**env, "PYTHONPATH": path}})
+        return super().start_kernel(**{**options, "cwd": self.folder, "env": {**env, "PYTHONPATH": str(PROJECT)}})
 
 
 def kernel_manager(folder: Path) -> KernelManager:
@@ -153,7 +153,17 @@ class Kernel:
         return bool(cell.content) and any(s["execution_state"] == "idle" for s in cell.of("status"))
 
     def _dump(self) -> str:
-        return json.dumps(
-            {k: [(m["header"]["msg_type"], str(m["content"])[:300]) for m in r.messages] for k, r in self.cells.items()},
-            indent=1,
-        )[-4000:]
+        """The last messages, and where the kernel's threads are."""
+        messages = "\n".join(
+            f"{key} {m['header']['msg_type']} {str(m['content'])[:300]}"
+            for key, reply in list(self.cells.items())[-4:]
+            for m in reply.messages
+        )
+        threads = Path(self.manager.folder, "threads.txt")
+        if threads.exists() and self.manager.is_alive():
+            self.manager.signal_kernel(signal.SIGUSR1)
+            end_s = time.monotonic() + 5
+            while "Current thread" not in threads.read_text() and time.monotonic() < end_s:
+                pass
+            messages += "\n" + threads.read_text()
+        return messages[-12_000:]

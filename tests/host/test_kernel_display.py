@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import nbformat
 import pytest
-from kernels import SETUP, Kernel, kernel_manager
 from nbclient import NotebookClient
+
+from tests.host.kernels import SETUP, Kernel, kernel_manager
 
 pytestmark = pytest.mark.kernel
 TYPES = {"text/markdown", "text/html", "text/plain"}
@@ -15,7 +17,7 @@ TYPES = {"text/markdown", "text/html", "text/plain"}
 
 @pytest.fixture(autouse=True)
 def _log(kernel: Kernel):
-    kernel.run("from fake_log import Feeding, answer_log")
+    kernel.run("from tests.host.fake_log import Feeding, answer_log")
 
 
 def applied(reply) -> list[dict]:
@@ -106,6 +108,19 @@ def test_a_quiet_turn_sends_nothing(kernel):
     assert reply.of("display_data", "update_display_data") == []
 
 
+@pytest.mark.parametrize("name", ["hostile", "unicode"])
+def test_any_text_gets_through_the_wire(kernel, name):
+    """Lone surrogates and control characters would break the JSON of a message."""
+    path = Path(__file__).parent.parent / "golden" / f"{name}.jsonl"
+    reply = kernel.run(
+        "from pathlib import Path; from hermes_nb.model.event import Event\n"
+        f"log = [Event.from_json(l) for l in Path({str(path)!r}).read_text('utf-8').splitlines() if l]\n"
+        "feeding = Feeding(host, log, seconds=0.3).begin(); feeding.join()",
+        cell_id="c1",
+    )
+    assert set(applied(reply)[0]) == TYPES
+
+
 # -- a saved notebook ----------------------------------------------------------------------------------------------
 def executed(tmp_path, *cells: str) -> nbformat.NotebookNode:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in (SETUP, *cells)])
@@ -113,7 +128,7 @@ def executed(tmp_path, *cells: str) -> nbformat.NotebookNode:
     return notebook
 
 
-IMPORT = "from fake_log import Feeding, answer_log"
+IMPORT = "from tests.host.fake_log import Feeding, answer_log"
 WAIT = "while feeding.is_alive(): await asyncio.sleep(0.02)"
 
 

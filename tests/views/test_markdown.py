@@ -154,6 +154,7 @@ ALLOWED = {
 }  # fmt: skip
 
 
+@pytest.mark.serial
 def test_a_redraw_of_a_long_stream_is_cheap() -> None:
     log = Log()
     log.turn("x")
@@ -171,6 +172,7 @@ def test_a_redraw_of_a_long_stream_is_cheap() -> None:
 
 
 
+@pytest.mark.serial
 def test_no_answer_takes_long() -> None:
     for answer in ("`a``b" * 40_000, "".join("`" * n + "a" for n in range(600)), "[" * 50_000, "<" * 50_000 + "`a`" * 9000):
         began = time.perf_counter()
