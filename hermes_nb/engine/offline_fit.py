@@ -61,7 +61,7 @@ class Fit:
             return 0.35 if stem in self.profile.name_stems else 0.85
         best = max((similarity(w, stem) for w in param.words), default=0.0)
         if best >= 0.6:
-            return best * 0.8
+            return best * (0.4 if stem in self.profile.name_stems else 0.8)
         if stem in param.told and stem not in WEAK and not self._is_shared(param, stem):
             return 0.4 if param.is_number else 0.3
         return best * 0.5
