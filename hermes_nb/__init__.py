@@ -12,11 +12,12 @@
     %hermes agent analyst
     %hermes run Which customers matter most?
 
-`%hermes help` shows what there is. Without a model key the embedded offline model answers, and says that it does.
-In a script: `async with Hermes.local() as hermes:`. Read on with help(Agent), help(tool), help(Hermes), help(RunResult).
+`%hermes help` shows what there is. Without a model key the embedded offline model answers, and says so. In a script:
+`async with Hermes.local() as hermes:`. Read on with help(Agent), help(tool), help(Hermes), help(RunResult).
 """
 
 from hermes_nb._version import __version__
+from hermes_nb._window import EXPORTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,26 +35,18 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
     from hermes_nb.tools.decorator import Tool, tool
+    from hermes_nb.views.page import read_report
     from hermes_nb.widgets.follow import Timeline, timeline
 
-# Module -> its public names; it is imported when one of them is first used.
-_EXPORTS = {
-    "errors": ("HermesNbError", "ToolRetry", "TurnError", "UsageError"),
-    "model.agent": ("Agent", "Model"),
-    "model.content": ("ContentPart",), "model.event": ("Event",), "model.span": ("Span",),
-    "runtimes.process": ("Process",),
-    "sessions.agent": ("BoundAgent",), "sessions.hermes": ("Hermes",), "sessions.instance": ("Instance",),
-    "sessions.result": ("RunResult",), "sessions.turn": ("Turn",),
-    "tools.decorator": ("Tool", "tool"), "widgets.follow": ("Timeline", "timeline"),
-}  # fmt: skip
 __all__ = [
     "Agent", "BoundAgent", "ContentPart", "Event", "Hermes", "HermesNbError", "Instance", "Model", "Process", "RunResult",
-    "Span", "Timeline", "Tool", "ToolRetry", "Turn", "TurnError", "UsageError", "__version__", "timeline", "tool",
+    "Span", "Timeline", "Tool", "ToolRetry", "Turn", "TurnError", "UsageError", "__version__", "read_report",
+    "timeline", "tool",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:
-    for module, names in _EXPORTS.items():
+    for module, names in EXPORTS.items():
         if name in names:
             from importlib import import_module
 

@@ -49,6 +49,16 @@ def model() -> str | None:
     return variable("HERMES_NB_MODEL")
 
 
+def replay() -> str | None:
+    """The recording that answers instead of models (HERMES_NB_REPLAY); None for none."""
+    return variable("HERMES_NB_REPLAY")
+
+
+def replay_goes_live() -> bool:
+    """Whether what a recording does not hold goes to the model (HERMES_NB_REPLAY_MISS=live)."""
+    return (variable("HERMES_NB_REPLAY_MISS") or "").lower() == "live"
+
+
 def found_key() -> str | None:
     """The first variable of `KEY_VARIABLES` that holds a key; None when there is none."""
     return next((name for name in KEY_VARIABLES if variable(name)), None)

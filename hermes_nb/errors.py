@@ -27,6 +27,8 @@ Each derives from `HermesNbError` and from the builtin it resembles, so that bot
     ├── ExportError (ConnectionError)            a collector did not take spans
     └── TurnError (RuntimeError)                 raised by `RunResult.raise_for_status()` alone
         ├── TurnFailedError
+        │   ├── TurnBudgetError                  a budget is spent, or can't be kept
+        │   └── TurnReplayError                  a recording does not hold what was asked
         ├── TurnStoppedError
         ├── TurnTimeoutError (TimeoutError)
         └── TurnUnfinishedError                  max_turns, awaiting_approval, needs_confirmation
@@ -131,6 +133,14 @@ class TurnError(HermesNbError, RuntimeError):
 
 class TurnFailedError(TurnError):
     """Status failed."""
+
+
+class TurnBudgetError(TurnFailedError):
+    """A budget is spent, or can't be kept because the model's price is not known."""
+
+
+class TurnReplayError(TurnFailedError):
+    """A recording does not hold what was asked; the message says what differs."""
 
 
 class TurnStoppedError(TurnError):

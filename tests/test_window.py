@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import hermes_nb
+from hermes_nb._window import EXPORTS
 
 
 def test_every_export_is_there_and_documented() -> None:
@@ -29,7 +30,7 @@ def test_the_export_table_names_what_editors_see() -> None:
         if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("hermes_nb.")
         for alias in node.names
     }
-    table = {name: module for module, names in hermes_nb._EXPORTS.items() for name in names}
+    table = {name: module for module, names in EXPORTS.items() for name in names}
     assert imported == table
     assert sorted([*table, "__version__"]) == sorted(hermes_nb.__all__)
 

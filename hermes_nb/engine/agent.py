@@ -14,6 +14,7 @@ from hermes_nb.engine.outcome import KEY_VARIABLES, Model
 from hermes_nb.model.toolspec import ToolSpec
 
 TOOLSET = "hermes_nb:{name}"  # one toolset per tool name, so that two agents' tools of one name never meet
+FLYTE_TOOLSET = "flyte"  # where Flyte's adapter registers the tools it is given
 MOST_IDLE = 4
 
 
@@ -149,7 +150,7 @@ class BoundAgent:
             agent.close()
 
     def _build(self, session_id: str, tools: Mapping[str, ToolSpec]) -> Any:
-        register(self._hermes, tools)
+        own_toolsets = self._register(tools)
         with self._configured(self._config):
             agent = self._hermes.AIAgent(
                 base_url=self.endpoint.base_url,
@@ -159,7 +160,7 @@ class BoundAgent:
                 model=self.model.id,
                 max_iterations=self._max_turns,
                 tool_delay=0,
-                enabled_toolsets=[*self.toolsets, *(TOOLSET.format(name=name) for name in tools)],
+                enabled_toolsets=[*self.toolsets, *own_toolsets],
                 quiet_mode=True,
                 skip_context_files=True,
                 skip_memory="memory" not in self.toolsets,
@@ -168,6 +169,11 @@ class BoundAgent:
             )
         quirk.tame(agent)
         return agent
+
+    def _register(self, tools: Mapping[str, ToolSpec]) -> list[str]:
+        """Make Hermes know the tools; the toolsets they are in."""
+        register(self._hermes, tools)
+        return [TOOLSET.format(name=name) for name in tools]
 
     def _renew(self, agent: Any, session_id: str) -> None:
         """An idle agent starts on another session: nothing of the old one stays."""
@@ -194,7 +200,7 @@ def check(hermes: SimpleNamespace, toolsets: Sequence[str], tools: Mapping[str, 
             raise BindError(f"Hermes has no toolset {name!r}. Known: {known}.", kind="UnknownNameError")
     for name in tools:
         owner = hermes.registry.get_toolset_for_tool(name)
-        if name in quirk.LOOP_TOOLS or (owner is not None and owner != TOOLSET.format(name=name)):
+        if name in quirk.LOOP_TOOLS or owner not in (None, TOOLSET.format(name=name), FLYTE_TOOLSET):
             raise BindError(
                 f"Hermes has a tool {name!r} of its own ({owner or 'built in'}), which would run instead of yours.",
                 kind="ToolNameError", hint=f"Rename the function, or give it another name: @tool(name='my_{name}').",

@@ -24,7 +24,14 @@ _DATE = re.compile(r"(?<=Conversation started: )\w+, \w+ \d{1,2}, \d{4}")
 
 def fingerprint(request: Mapping[str, Any]) -> str:
     """32 hexadecimal digits: the same for the same request, whoever asks and on whichever day."""
-    body = {k: v for k, v in request.items() if k not in _IGNORED and not k.startswith("_")}
+    body = without_host({k: v for k, v in request.items() if k not in _IGNORED and not k.startswith("_")})
+    text = json.dumps(body, sort_keys=True, ensure_ascii=True, default=_plain, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def without_host(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The request without the lines that a host or a day writes into its system prompt."""
+    body = dict(request)
     for key in ("system", "instructions"):
         if key in body:
             body[key] = _without_host(body[key])
@@ -37,8 +44,7 @@ def fingerprint(request: Mapping[str, Any]) -> str:
                 else m
                 for m in messages
             ]
-    text = json.dumps(body, sort_keys=True, ensure_ascii=True, default=_plain, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return body
 
 
 def with_date(request: Mapping[str, Any], day: str) -> dict[str, Any]:

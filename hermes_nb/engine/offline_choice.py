@@ -85,6 +85,9 @@ def _choice(fit: Fit, param: Param, choice: Any) -> Iterator[Option]:
     is_any = False
     if spelled[:1].isalnum():
         for match in re.finditer(edge_left + pattern + r"(?:e?s)?" + edge_right, fit.scene.text, flags):
+            covering = next((m for m in fit.scene.atoms if m.overlaps(match.start(), match.end())), None)
+            if covering is not None and covering.kind in ("path", "url", "email") and str(covering.value) != spelled:
+                continue  # a part of something else
             is_any = True
             at = fit.scene.at(match.start())
             extra = fit.anchor(param, at, fit.scene.behind(match.end())) + fit.lead(param, fit.scene.lead_of(at)[0])

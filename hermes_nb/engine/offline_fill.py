@@ -16,7 +16,7 @@ from hermes_nb.engine.offline_scene import Scene
 BEAM = 40
 N_OPTIONS = 9
 REQUIRED_FROM = 0.3  # a required parameter takes an option from this score on
-OPTIONAL_FROM = 0.8  # an optional one needs a word that points to it
+OPTIONAL_FROM = 0.75  # an optional one needs a word that points to it
 MISSING = 0.5
 
 

@@ -61,7 +61,7 @@ class Fit:
             return 0.35 if stem in self.profile.name_stems else 0.85
         best = max((similarity(w, stem) for w in param.words), default=0.0)
         if best >= 0.6:
-            return best * 0.8
+            return best * (0.4 if stem in self.profile.name_stems else 0.8)
         if stem in param.told and stem not in WEAK and not self._is_shared(param, stem):
             return 0.4 if param.is_number else 0.3
         return best * 0.5
@@ -78,6 +78,8 @@ class Fit:
             if token.is_break and token.text != ":":
                 break
             if not self.scene.is_free(i) or token.text == "," or token.lower in ("and", "or"):
+                break
+            if token.lower in ("saying", "says", "reading", "that"):
                 break
             if n_others and token.lower in PREPOSITIONS and token.lower not in ("of", "is", "to", "as"):
                 break

@@ -11,13 +11,18 @@ from hermes_nb.engine.offline_fill import Filling, fill
 from hermes_nb.engine.offline_profile import Profile, shape
 from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_thesaurus import PHRASES, similarity
-from hermes_nb.engine.offline_words import WEAK
+from hermes_nb.engine.offline_words import HOLLOW, WEAK, WEAK_STEMS, stem
 
 ENOUGH = 0.62  # least evidence in words for calling anything
+ASK_ENOUGH = 0.75  # for asking for what is missing
 KINDRED_ENOUGH = 0.9  # the same where all of it is kindred words
 # Values that look like nothing else: finding one where the tool wants one is evidence for the tool.
-_TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "phone": 1.0, "sql": 1.5, "unit": 0.8, "currency": 0.8}
+_TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "phone": 1.0, "sql": 1.5, "unit": 1.0, "currency": 1.0}
 _SPEAKING = frozenset({"currency", "unit", "language"})  # sorts whose values are words that tools are found by
+_SIGNS = (
+    (re.compile(r"\d\s*\+\s*\d"), "add"),
+    (re.compile(r"\d\s*(?:[*×]|times)\s*\d"), stem("multiply")),
+)
 _HOW_TO = re.compile(r"\s*(?:how (?:do|does|can|to|would)\b|why\b|explain\b|tell me about\b|write (?:me )?an?\b)", re.I)
 
 
@@ -44,6 +49,8 @@ class Match:
     @property
     def is_enough(self) -> bool:
         """Whether it is evidence enough to call the tool."""
+        if self.filling.missing and self.evidence < ASK_ENOUGH:
+            return self.is_named
         return self.is_named or self.evidence >= (ENOUGH if self.closest >= 0.5 else KINDRED_ENOUGH)
 
 
@@ -102,6 +109,9 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
         telling += 0.25 * sum(
             _TELLING.get(p.sort, 0.0) for p in profile.params if filling.strengths.get(p.name, 0.0) > 0.9
         )
+        if _fits_like_a_glove(scene, filling):
+            telling += 0.35
+            closest = max(closest, 0.5)
         if telling >= 0.5:
             closest = max(closest, 0.5)
         words += telling
@@ -119,13 +129,26 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
     return Match(profile, filling, words, closest, evidence, score, is_named)
 
 
+def _fits_like_a_glove(scene: Scene, filling: Filling) -> bool:
+    """Whether two values or more fit well and the prompt mentions no other."""
+    strong = [n for n, strength in filling.strengths.items() if strength >= 0.85]
+    spans = list(filling.spans.values())
+    names = [(scene.tokens[a].start, scene.tokens[b - 1].end) for a, b in scene.names]
+    values = [(m.start, m.end) for m in scene.atoms if not m.is_approximate] + names
+    return (
+        len(strong) >= 2
+        and len(strong) == len(spans)
+        and all(any(a < y and x < b for x, y in spans) for a, b in values)
+    )
+
+
 def _asked(scene: Scene) -> list[_Word]:
     """Stems of the prompt and how much each tells: values tell little, weak verbs less than nouns."""
     asked: list[_Word] = []
     lowers = [t.stem for t in scene.tokens]
     for i, token in enumerate(scene.tokens):
         if token.is_content:
-            weight = 0.3 if token.lower in WEAK else 1.0
+            weight = 0.3 if token.lower in WEAK or token.stem in WEAK_STEMS else 0.6 if token.lower in HOLLOW else 1.0
             if not scene.is_free(i):
                 weight *= 0.15
             elif token.text[0].isupper() and i not in scene.verbs and i > 0:
@@ -135,8 +158,9 @@ def _asked(scene: Scene) -> list[_Word]:
             implied = PHRASES.get(tuple(lowers[i : i + n]))
             if implied and scene.is_free(i):
                 asked.append(_Word(implied, 0.9, token.start, scene.tokens[min(i + n, len(lowers)) - 1].end, True))
-    if re.search(r"\d\s*\+\s*\d", scene.text):
-        asked.append(_Word("add", 0.8, 0, 0))
+    for pattern, meaning in _SIGNS:
+        if pattern.search(scene.text):
+            asked.append(_Word(meaning, 0.8, 0, 0))
     return asked
 
 

@@ -24,14 +24,15 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PATH = re.compile(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]*)*|(?<![\w/])/(?![\w/])|(?<!\w)[A-Za-z]:\\[\w\\. -]+"
     r"|\b[\w.-]+(?:/[\w.*-]+)*\.(?:csv|tsv|txt|json|jsonl|ya?ml|toml|py|ipynb|md|pdf|docx?|xlsx?|parquet|log|html?|xml"
-    r"|sql|db|sqlite|png|jpe?g|gif|svg|zip|gz|tar|cfg|ini|sh|js|ts|c|h|cpp|rs|go|java|tex|wav|mp3|mp4|pptx?|bak)\b"
+    r"|sql|db|sqlite|png|jpe?g|gif|svg|zip|gz|tar|cfg|ini|sh|js|ts|c|h|cpp|rs|go|java|tex|wav|mp3|mp4|pptx?|bak|webp|bmp|tiff?|avi|mov|mkv|flac|ogg|heic|r|jl|pkl|npy|feather|bib)\b"
     r"|(?<![\w/])(?!and/|his/|he/|she/|yes/|km/|w/)[a-z_.][\w.-]{2,}/[\w.-]{2,}(?![\w/])"
     r"|(?<![\w/])[\w.-]+/(?=[\s?!,;]|$)|\b(?:[\w.-]+/){2,}[\w.-]*|\b[\w.-]+/(?=[\w.-]*[a-z])[\w.-]+\.\w+"
 )
 _HANDLE = re.compile(r"(?<!\w)[#@][^\W\d_][\w-]*")
 _PHONE = re.compile(r"(?<![\w.])\+\d[\d ().-]{6,}\d(?!\w)|(?<![\w.-])\(?\d{3}\)?[-. ]\d{3,4}[-. ]\d{4}(?![\w.-])")
 _CODE = re.compile(
-    r"\b(?=[\w.-]*\d)(?=[\w.-]*[^\W\d_])(?!\d[\d.,]*[^\W\d_]{1,3}\b(?![-.]\w))(?!\d[\d.,]*-[a-z]+)(?!\d[\d.]*[eE][-+]?\d+\b)\w+(?:[-.]\w+)*"
+    r"\b10\.\d{4,9}/[\w.;()/:-]*\w|\b\d+/[A-Z]+\d+\b|"
+    r"\b(?=[\w.-]*\d)(?=[\w.-]*[^\W\d_])(?!\d[\d.,]*[^\W\d_]{1,3}\b(?![-.]\w))(?!\d[\d.,]*-[a-z]+)(?!\d[\d.]*[eE][-+]?\d+\b)(?!\d+[x×]\d+\b)\w+(?:[-.]\w+)*"
     r"|\bv?\d+\.\d+\.\d+(?:[-.]\w+)*|#\d+(?=\b)|\b[A-Z]{1,5}[-_][A-Z\d][\w-]*"
     r"|(?<![\w.-])\d+(?:-\d+){2,}-?[\dXx]?(?![\w-])|(?<![\w.])\.[a-z]\w{0,4}(?=[\s?!,;]|$)"
 )
@@ -44,7 +45,7 @@ _NUMBER = re.compile(
 _SCALES = {
     "k": 1e3, "thousand": 1e3, "m": 1e6, "mn": 1e6, "million": 1e6, "b": 1e9, "bn": 1e9, "billion": 1e9, "trillion": 1e12
 }  # fmt: skip
-_JOINTS = frozenset({",", "and", "&", "or", "plus"})
+_JOINTS = frozenset({",", "and", "&", "or", "plus", "x", "×", "by"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ def _add_numbers(text: str, found: list[Mention], add: Any) -> None:
     for match in _NUMBER.finditer(text):
         digits = match["digits"]
         before, after = text[: match.start("digits")], text[match.end() :]
-        if before and (before[-1].isalpha() or before[-1] == "_" or re.search(r"[^\W\d]\^-?$", before)):
+        is_by = bool(re.search(r"\d\s?[x×]$", before))  # 800x600
+        if before and not is_by and (before[-1].isalpha() or before[-1] == "_" or re.search(r"[^\W\d]\^-?$", before)):
             continue  # the digits of a word, or of a unit (m^2)
         scale = (match["scale"] or "").strip().lower()
         if scale in ("m", "b", "k") and match["scale"].startswith(" "):

@@ -49,7 +49,7 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
     elif theirs and not own and sum(p.is_number for p in fit.profile.params) == 1:
         score += 0.35 if _unit_named(param, theirs) else 0.0
     elif theirs and theirs != "degree" and (own or not _unit_named(param, theirs)):
-        score += -0.35 if own else -0.3
+        score += -1.2 if own else -0.3
     elif theirs:
         score += 0.35 if _unit_named(param, theirs) else 0.0
     if theirs == "percent" and param.is_fraction:
@@ -73,6 +73,8 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
         score += 0.8 if fit.aligned[mention.start] == param.name else -0.8
     if not _allows(param, value):
         return None
+    if "negativ" in param.told and value > 0 and _LOWERING.search(fit.scene.text[: mention.start]):
+        value = -value
     if param.kind == "integer" and isinstance(value, float):
         value = int(value)
     return Option(value, score, mention.start, mention.end if mention.stop < 0 else mention.stop)
@@ -101,6 +103,7 @@ def _end_of(param: Param, is_first: bool) -> int:
     return 0 if is_low == is_high else 1 if is_low == is_first else -1
 
 
+_LOWERING = re.compile(r"\b(?:lower|reduce|decrease|drop|cut|shrink|less|down|back|subtract|minus)\b", re.I)
 _AT_LEAST = re.compile(
     r"(?:more than|at least|over|above|greater than|higher than|minimum(?: of)?|older than|exceeding|from|>=?)\s*$",
     re.I,
@@ -178,7 +181,12 @@ def _is_money(param: Param) -> bool:
 
 def _year(param: Param, mention: Mention) -> float:
     looks = isinstance(mention.value, int) and 1400 <= mention.value <= 2150 and not mention.unit
-    is_year = "year" in param.words and not set(param.parts) & {"years", "n", "num", "number"}
+    is_year = bool({"year", "season", "vintag"} & set(param.words)) and not set(param.parts) & {
+        "years",
+        "n",
+        "num",
+        "number",
+    }
     if is_year:
         return 0.6 if looks else -0.6
     return -0.12 if looks else 0.0

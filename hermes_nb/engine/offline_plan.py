@@ -18,7 +18,7 @@ from hermes_nb.engine.offline_profile import Param, Profile
 from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_talk import Done, Talk
 from hermes_nb.engine.offline_thesaurus import notions, similarity
-from hermes_nb.engine.offline_words import STOPWORDS, WEAK, stem, stems
+from hermes_nb.engine.offline_words import STOPWORDS, VERBS, WEAK, stem, stems
 
 MAX_STEPS = 8
 _ELLIPTIC = re.compile(
@@ -30,11 +30,6 @@ _IN_PLACE = re.compile(
     r"\b(?:it|this|that|the (?:result|answer|sum|total|product|difference|average|mean|output|text|translation))\b"
     r"(?=\s*(?:$|[.,;?!]|(?:by|to|into|in|with|from|and|as|for|on|plus|minus|times)\b))",
     re.I,
-)
-_VERBS = frozenset(
-    """sing tell write draw paint bake cook compose explain buy order play restart delete remind roll mix sort clean
-    dim invert count set turn make send show give open close find book translate compute convert let please stop start
-    help go come recommend suggest describe list read run call email""".split()
 )
 
 
@@ -150,7 +145,7 @@ def _is_elliptic(prompt: str) -> bool:
     if _ELLIPTIC.match(prompt):
         return True
     words = [w.partition("'")[0] for w in re.findall(r"[\w'-]+", prompt.lower())]
-    return 0 < len(words) <= 4 and words[0] not in _ASKING and words[0] not in _VERBS and not _is_known_verb(words[0])
+    return 0 < len(words) <= 4 and words[0] not in _ASKING and words[0] not in VERBS and not _is_known_verb(words[0])
 
 
 def _is_known_verb(word: str) -> bool:

@@ -60,6 +60,7 @@ _LEADS: dict[str, str] = {
     "for": "query topic city name item product keyword subject person symbol company user location place country"
     " destination customer employee account year duration genre recipient",
     "of": "name column text path file product symbol country city formula item document account company number material"
+    " ingredient substance"
     " target subject artist team title",
     "on": "date day topic column path room environment account target platform field subject list",
     "about": "query topic subject text keyword",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hermes_nb.engine.offline_mention import Mention, mentions
 from hermes_nb.engine.offline_profile import PREPOSITIONS
 from hermes_nb.engine.offline_thesaurus import notions
-from hermes_nb.engine.offline_words import STOPWORDS, WEAK, Token, tokens
+from hermes_nb.engine.offline_words import STOPWORDS, VERBS, WEAK, Token, tokens
 
 _SQL = re.compile(
     r"\b(?:SELECT|INSERT\s+INTO|UPDATE|DELETE\s+FROM|WITH|CREATE\s+TABLE|DROP\s+TABLE|ALTER\s+TABLE|EXPLAIN|PRAGMA)\s.+"
@@ -128,7 +128,14 @@ class Scene:
         """The preposition before a token (articles skipped, and up to `n_through` nouns) and its index; "" and -1 for
         none; `object` for what follows a verb or a count."""
         i = index - 1
-        if n_through and i >= 0 and self._is_inner(i) and i not in self.verbs and not self.tokens[i].text[0].isupper():
+        if (
+            n_through
+            and i >= 0
+            and self._is_inner(i)
+            and self.tokens[i].lower not in PREPOSITIONS
+            and i not in self.verbs
+            and not self.tokens[i].text[0].isupper()
+        ):
             return self.lead_of(i, n_through - 1)
         while i >= 0 and self.tokens[i].lower in _DETERMINERS and self.tokens[i].lower not in PREPOSITIONS:
             i -= 1
@@ -246,7 +253,7 @@ class Scene:
             first, words = first - 1, [self.tokens[first - 1], *words]  # `The Beatles`
         while first in self.verbs and last - first > 2 and words[1].lower in _CONNECTORS:
             first, words = first + 2, words[2:]  # `Concerts of Taylor Swift`
-        is_verb = first in self.verbs and bool(notions(words[0].stem))
+        is_verb = first in self.verbs and self._is_verb(first)
         self.names.append((first + 1 if is_verb and last - first > 1 else first, last))
         is_caps = len(words) == 1 and words[0].text.isupper() and len(words[0].text) > 1
         if first in self.verbs and last - first > 1:
@@ -271,6 +278,12 @@ class Scene:
                 end += 1
             spans.append(self._run("proper_pair", first, end))
         return spans
+
+    def _is_verb(self, index: int) -> bool:
+        """Whether the capital that opens a clause is one of a verb, not of a name."""
+        token, after = self.tokens[index], self.tokens[index + 1 : index + 2]
+        is_known = token.lower in VERBS or bool(notions(token.stem))
+        return is_known or (bool(after) and after[0].lower in _DETERMINERS - {"to", "be", "please"})
 
     def _longer(self, first: int, last: int) -> list[Span]:
         """The name with what follows it: a number (`Boeing 747`), a noun or two (`Amazon rainforest`)."""

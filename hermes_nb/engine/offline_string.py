@@ -9,7 +9,7 @@ from hermes_nb.engine.offline_fit import Fit, Option
 from hermes_nb.engine.offline_profile import Param, shape
 from hermes_nb.engine.offline_scene import Span
 from hermes_nb.engine.offline_thesaurus import notions, similarity
-from hermes_nb.engine.offline_words import WEAK
+from hermes_nb.engine.offline_words import HOLLOW
 
 # Sort of a parameter: form of a span and how much it looks the part (1 is perfect); `any` is for parameters of no sort.
 _TABLE = """
@@ -88,7 +88,15 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if span.form == "number" and not looks_like_year and anchor < 0.4 and param.sort not in ("code", "phone"):
         return None
     is_code = param.sort == "code" and span.form == "code"
-    if not param.is_required and span.form in _LOOSE and not is_code and anchor < 0.35 and lead < 0.25 and not known:
+    is_sort = param.sort == "class" and span.form == "chunk" and (_is_own(fit, span.last) or span.lead == "object")
+    if (
+        not param.is_required
+        and span.form in _LOOSE
+        and not (is_code or is_sort)
+        and anchor < 0.35
+        and lead < 0.25
+        and not known
+    ):
         return None
     score = base + anchor + lead
     if value.lower() in fit.choices and not param.choices:
@@ -103,12 +111,14 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score += 0.5  # the name says what it is: `Hilton Hotel`, `Premier League`
     if span.form == "chunk" and any(span.first <= a and b <= span.last for a, b in fit.scene.names):
         score -= 0.25  # a name with other words around it
-    if span.form == "tail" and span.lead == "to-do" and param.sort in _FREE:
+    if span.form == "tail" and param.sort in _FREE and (span.lead == "to-do" or span.lead in _SAID):
         score += 0.4
     if span.form == "chunk" and param.sort == "text" and span.last - span.first == 1:
         score -= 0.1  # a word is hardly a text
     if value and shape(value) in param.shapes:
         score += 0.3
+    elif param.shapes and span.form in ("number", "code", "caps"):
+        score -= 0.3  # not what the examples look like
     if param.shown and any(t.stem in param.shown for t in fit.scene.tokens[span.first : span.last]):
         score += 0.3  # one of the examples
     if span.form == "chunk" and span.lead == "object":
@@ -120,7 +130,9 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         if n_amounts != 1 or len(param.words) > 1:
             return None
     if param.sort == "class" and span.form == "chunk" and _is_own(fit, span.last):
-        score += 0.25  # `violent` crimes: what kind of the thing the tool is about
+        score += 0.25 if param.is_required else 0.4  # `violent` crimes: what kind of the thing the tool is about
+    elif is_sort:
+        score += 0.0 if param.is_required else 0.25  # top 10 `comedies`
     if span.form in ("chunk", "proper") and not known:
         score += 0.03 * (span.last - span.first) if not _is_stretched(fit, span) else -0.05
     if span.form == "tail":
@@ -130,6 +142,7 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     return Option(value, score, start, end)
 
 
+_SAID = frozenset({"that", "saying", "says", "reading"})
 _SUPERLATIVES = frozenset(
     """best worst closest nearest cheapest fastest shortest longest highest lowest largest biggest smallest newest oldest
     top first last next good great local nearby popular favorite favourite available most least more less fewer
@@ -192,7 +205,7 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
     if not words:
         return {"caps": 0.0, "proper": 0.0, "tail": 0.2}.get(span.form, 0.5)
     named = {i for a, b in fit.scene.names for i in range(a, b)}
-    empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in WEAK}
+    empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in HOLLOW}
     own = {i for i in words if tokens[i].stem in fit.own or tokens[i].stem in param.told} | empty
     if len(words) > 1:
         own |= {
@@ -206,10 +219,13 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
             return 0.4
         opens = span.first in fit.scene.verbs and (span.first in own or bool(notions(tokens[span.first].stem)))
         return 0.45 if own == set(words) else 0.6 if opens else 0.0
+    if span.form == "tail" and span.lead in _SAID:
+        return 0.0  # what is to be said may say anything
     verbs = any(i in fit.scene.verbs for i in inside)
     told = sum(i not in own and tokens[i].stem in fit.told for i in words)
     share = (len(own) + 0.5 * told) / len(words)
-    return (0.8 if span.form != "tail" else 0.6) * share + 0.35 * verbs
+    opening = 0.25 if span.form == "tail" and words[0] in own else 0.0
+    return (0.8 if span.form != "tail" else 0.6) * share + 0.35 * verbs + opening
 
 
 # Choices and booleans

@@ -11,27 +11,27 @@ import functools
 from hermes_nb.engine.offline_words import stem
 
 _GROUPS = """
-passenger traveler seat adult person | combine interact mix together safe | luggage suitcase bag baggage | distance
-kilometer km mile meter far | plot histogram scatter chart graph boxplot figure | weather forecast climate rain rainy
-raining snow sunny sun cloudy windy wind umbrella temperature hot cold warm storm | weather meteorological humidity |
-temperature degrees celsius fahrenheit warm warmer cold colder hot heat heating thermostat chilly | currency money
-exchange rate dollar euro pound yen convert conversion forex | convert conversion change transform turn translate
-express | translate translation say language render | language tongue spanish french german english italian japanese
-chinese portuguese russian | remind reminder remember alarm todo task note | calendar schedule appointment event
-meeting agenda plan | meeting appointment call event sync conference | schedule arrange organize book plan setup |
-book reserve reservation booking order | hotel room accommodation stay lodging motel hostel | flight fly plane airline
-airfare airport | trip travel journey vacation holiday visit tour | distance far length away apart separation between
-| route path way direction drive itinerary navigate | drive driving car | walk walking foot | duration long time takes
-length last | time clock hour oclock | date day calendar | weekday day week | age old years | height tall high
-altitude elevation | weight heavy mass weigh | mass weight heavy | speed fast velocity quick pace | velocity speed
-fast | size big large dimension area | depth deep | width wide breadth | count number quantity many occurrences often
-frequency total | frequency often times occurrences count | sum add plus total together | add plus sum append insert
-put include | subtract minus difference less deduct | multiply times product multiplied | divide divided quotient
-ratio split | power exponent raise raised exponentiate squared cubed | square squared | root roots zeros solutions |
-solve solution roots equation | factorial factor | prime primality | average mean avg | mean average avg | median
-middle | maximum max highest largest greatest biggest most top peak best | minimum min lowest smallest least fewest
-bottom worst | top best highest leading most largest biggest first | rank ranking top best leaderboard sort order |
-deviation spread variation vary variability dispersion std standard scatter | variance vary variation spread
+filmography film movie actor played starred | passenger traveler seat adult person | combine interact mix together
+safe | luggage suitcase bag baggage | distance kilometer km mile meter far | plot histogram scatter chart graph
+boxplot figure | weather forecast climate rain rainy raining snow sunny sun cloudy windy wind umbrella temperature hot
+cold warm storm | weather meteorological humidity | temperature degrees celsius fahrenheit warm warmer cold colder hot
+heat heating thermostat chilly | currency money exchange rate dollar euro pound yen convert conversion forex | convert
+conversion change transform turn translate express | translate translation say language render | language tongue
+spanish french german english italian japanese chinese portuguese russian | remind reminder remember alarm todo task
+note | calendar schedule appointment event meeting agenda plan | meeting appointment call event sync conference |
+schedule arrange organize book plan setup | book reserve reservation booking order | hotel room accommodation stay
+lodging motel hostel | flight fly plane airline airfare airport | trip travel journey vacation holiday visit tour |
+distance far length away apart separation between | route path way direction drive itinerary navigate | drive driving
+car | walk walking foot | duration long time takes length last | time clock hour oclock | date day calendar | weekday
+day week | age old years | height tall high altitude elevation | weight heavy mass weigh | mass weight heavy | speed
+fast velocity quick pace | velocity speed fast | size big large dimension area | depth deep | width wide breadth |
+count number quantity many occurrences often frequency total | frequency often times occurrences count | sum add plus
+total together | add plus sum append insert put include | subtract minus difference less deduct | divide divided
+quotient ratio split | power exponent raise raised exponentiate squared cubed | square squared | root roots zeros
+solutions | solve solution roots equation | factorial factor | prime primality | average mean avg | mean average avg |
+median middle | maximum max highest largest greatest biggest most top peak best | minimum min lowest smallest least
+fewest bottom worst | top best highest leading most largest biggest first | rank ranking top best leaderboard sort
+order | deviation spread variation vary variability dispersion std standard scatter | variance vary variation spread
 variability | correlation correlate related relationship relation association connected linked depend | distribution
 histogram spread | histogram distribution bins | plot chart graph draw visualize visualise visualization diagram
 figure picture display show | draw plot sketch paint picture | statistics stats summary statistical describe overview
@@ -139,7 +139,9 @@ anniversary birthday | countdown remaining left until | stopwatch timer | propor
 growth increase rise | margin profit | debt owe | dividend payout yield | bond treasury | inflation cpi | gdp economy
 economic | unemployment jobless | bonus incentive | pension retirement | expense spending cost | receipt invoice |
 vendor supplier seller | purchase procurement | lead prospect | pipeline funnel | quota target | bill check invoice |
-invite guest ask
+invite guest ask | nutrition protein fat carbs vitamin calorie nutrient healthy diet | wine drink beverage beer | blur
+blurry | scale adapt adjust resize enlarge | multiply product multiplied | publish paper article publication study
+research journal | cite citation reference quote | match game fixture play versus against
 """.split("|")
 
 _PHRASES = {
@@ -156,7 +158,7 @@ _PHRASES = {
     "add up": "sum", "take away": "subtract", "to the power of": "power", "square root": "sqrt",
     "where": "location", "when": "date", "who is": "person", "who are": "person", "how come": "why",
     "remember to": "task", "what new": "news", "new about": "news",
-    "worth": "value", "times": "multiply", "plus": "add", "minus": "subtract", "over time": "line",
+    "worth": "value", "plus": "add", "minus": "subtract", "over time": "line",
     "get from": "route", "get to": "route", "go from": "route", "made from": "ingredient", "out of": "without",
     "make up": "generate", "come up with": "generate", "write down": "note", "worth of": "value",
 }  # fmt: skip

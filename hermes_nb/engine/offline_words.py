@@ -32,8 +32,16 @@ WEAK = frozenset(
     """get show give tell find list see look check compute calculate calcul display return fetch retrieve provide
     determine know print return run make do perform take go going want help figure work value number result results
     information info data detail details current total name new thing way lot kind type set obtain identify certain
-    specific following based names last past next previous
-    upcoming recent latest right different two both rows""".split()
+    specific following based names rows""".split()
+)
+# Words that are hardly a value by themselves, though they may tell what is wanted.
+HOLLOW = WEAK | frozenset("last past next previous upcoming recent latest right different two both".split())
+# Verbs that open a request; a capital makes no name of them.
+VERBS = frozenset(
+    """sing tell write draw paint bake cook compose explain buy order play restart delete remind roll mix sort clean
+    dim invert count set turn make send show give open close find book translate compute convert let please stop start
+    help go come recommend suggest describe list read run call email add remove create update change move copy rename
+    save load plot print check test train fit predict compare search get fetch""".split()
 )
 _IRREGULAR = {
     "men": "man", "women": "woman", "children": "child", "people": "person", "persons": "person", "indices": "index",
@@ -150,7 +158,7 @@ def stem(word: str) -> str:
 _ENDINGS = (
     ("ization", 3, "iz"), ("ically", 4, ""), ("ator", 4, "at"), ("ctor", 3, "ct"), ("stor", 4, "st"), ("itor", 3, "it"),
     ("ication", 3, "y"), ("ing", 3, ""), ("ion", 4, ""),
-    ("ied", 3, "y"), ("ed", 3, ""), ("ly", 4, ""), ("al", 5, ""),
+    ("ied", 3, "y"), ("ed", 3, ""), ("ly", 4, ""),
 )  # fmt: skip
 
 
@@ -206,3 +214,6 @@ def number_word(words: list[str]) -> tuple[float, int] | None:
 def ordinal_word(word: str) -> int | None:
     """3 for `third`; None when it is no ordinal."""
     return _ORDINALS.get(word)
+
+
+WEAK_STEMS = frozenset(stem(word) for word in WEAK)

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from hermes_nb.engine.budget import BudgetSpent
 from hermes_nb.engine.journal import JournalError
 from hermes_nb.engine.recorder import Recorder, short_error
+from hermes_nb.engine.recording import NotRecorded
 
 # Provider of Hermes -> the variable its key is usually in. For hints only.
 KEY_VARIABLES = {
@@ -107,6 +109,10 @@ def _explain(error: BaseException | str, text: str, model: Model) -> tuple[str, 
     """(error_type, code, error, hint)."""
     if isinstance(error, JournalError):
         return "StoreError", "journal", text, "Nothing was run unrecorded. Free space or fix the folder, then run again."
+    if isinstance(error, BudgetSpent):
+        return "TurnBudgetError", "budget", text, error.hint
+    if isinstance(error, NotRecorded):
+        return "TurnReplayError", "replay", str(error), error.hint
     status = getattr(error, "status_code", None) or _status_in(text)
     name = type(error).__name__ if isinstance(error, BaseException) else ""
     where = f"{model.provider} ({model.address})" if model.base_url else model.provider
@@ -150,7 +156,9 @@ def _explain(error: BaseException | str, text: str, model: Model) -> tuple[str, 
 
 def is_refused(error: BaseException | None) -> bool:
     """Whether no connection came about (and not: one broke)."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # a chain that was raised on another thread can be a ring
+        seen.add(id(error))
         if type(error).__name__ in ("ConnectError", "ConnectTimeout", "ConnectionRefusedError"):
             return True
         error = error.__cause__ or error.__context__

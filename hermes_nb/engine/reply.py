@@ -95,6 +95,14 @@ def cost_usd(response: Any, agent: Any, hermes: Any) -> float | None:
     return None if cost.amount_usd is None else float(cost.amount_usd)
 
 
+def knows_price(agent: Any, hermes: Any) -> bool:
+    """Whether the cost of a call will be known; may ask the provider for its prices."""
+    one = SimpleNamespace(
+        usage=SimpleNamespace(prompt_tokens=1, completion_tokens=1, total_tokens=2, input_tokens=1, output_tokens=1)
+    )
+    return cost_usd(one, agent, hermes) is not None
+
+
 def flat_text(message: Any) -> str:
     """The text of a message, parts joined; "" when it has none."""
     content = message.get("content") if isinstance(message, Mapping) else None
@@ -123,7 +131,7 @@ def plain(value: Any) -> Any:
     fields = getattr(value, "__dict__", None)
     if fields is None:
         return str(value)
-    return {k: plain(v) for k, v in fields.items() if not callable(v)}
+    return {k: plain(v) for k, v in fields.items() if not callable(v) and k != _REPLAYED}
 
 
 def rebuild(data: Any) -> Any:
@@ -141,3 +149,16 @@ def rebuild(data: Any) -> Any:
             cls = getattr(cls, part)
         return cls.model_construct(**data["fields"])  # as the SDKs do: a provider's answer need not be valid
     return SimpleNamespace(**{k: rebuild(v) for k, v in data.items()})
+
+
+_REPLAYED = "_hermes_nb_replayed"
+
+
+def mark_replayed(response: Any) -> None:
+    """Note on a rebuilt response that it came from somebody else's record (Flyte's), not from the model."""
+    setattr(response, _REPLAYED, True)
+
+
+def is_replayed(response: Any) -> bool:
+    """Whether `mark_replayed` was called on it."""
+    return vars(response).get(_REPLAYED) is True if isinstance(response, SimpleNamespace) else False

@@ -11,9 +11,11 @@ from types import SimpleNamespace, TracebackType
 from typing import Any
 
 from hermes_nb.engine import outcome, quirk, reply
+from hermes_nb.engine.budget import Budget
 from hermes_nb.engine.fingerprint import with_date, with_prompts
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
+from hermes_nb.engine.recording import Recording
 from hermes_nb.engine.tool_schema import garbled, restored
 from hermes_nb.engine.toolbox import Toolbox, spread_duplicates
 
@@ -36,6 +38,8 @@ class Strand:
         prompts: The conversation's prompts as they were typed.
         reach: Knows which addresses answer; None watches none.
         on_silence: Told when the address swallows what is sent.
+        budget: What may be spent; None for no limit.
+        recording: What answers in the model's place; None for the model.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Strand:
         replay: Mapping[tuple[str, int], Mapping[str, Any]] = {}, day: str = "",
         prompts: Sequence[str] = (), reach: Reach | None = None,
         on_silence: Callable[[str], None] = lambda text: None,
+        budget: Budget | None = None, recording: Recording | None = None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.toolbox = toolbox
@@ -55,6 +60,8 @@ class Strand:
         self._garbled = garbled(toolbox.specs.values())
         self._reach = reach
         self._on_silence = on_silence
+        self._budget = budget
+        self._recording = recording
 
     def call_model(self, request: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]) -> Any:
         """The response to a request: from the journal, or from the model and then in the journal."""
@@ -74,6 +81,13 @@ class Strand:
                 response = reply.rebuild(kept)
                 self._take(call, print_, request, response, occurrence, is_replay=True)
                 return response
+            if self._recording is not None:
+                self._recording.miss(request)
+            if self._budget is not None:
+                self._budget.check(
+                    str(request.get("model") or ""), is_free=provider == "offline",
+                    knows_price=lambda: reply.knows_price(self._asker, self._hermes),
+                )  # fmt: skip
             end_watch = self._watch()
         try:
             response = next_call(request)
@@ -84,7 +98,7 @@ class Strand:
         finally:
             end_watch()
         with _Ours():
-            self._take(call, print_, request, response, occurrence)
+            self._take(call, print_, request, response, occurrence, is_replay=reply.is_replayed(response))
         return response
 
     def _watch(self) -> Callable[[], None]:
@@ -106,8 +120,9 @@ class Strand:
             spread_duplicates(getattr(choices[0].message, "tool_calls", None) or [])
 
     def _fail(self, call: ModelCall, error: Exception) -> None:
-        inner = getattr(error, "original", None)  # Hermes wraps what passes a middleware
-        cause = inner if isinstance(inner, BaseException) else error
+        cause: BaseException = error
+        while isinstance(inner := getattr(cause, "original", None), BaseException):  # Hermes wraps at each middleware
+            cause = inner
         self.recorder.fail_call(call, cause)
         is_refused = outcome.is_refused(cause)
         if is_refused and self._reach is not None:

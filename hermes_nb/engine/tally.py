@@ -48,6 +48,21 @@ class Tally:
         self._usage.update(usage)
         self._cost_usd = self._cost_usd if cost_usd is None else (self._cost_usd or 0.0) + cost_usd
 
+    @property
+    def n_tokens(self) -> int:
+        """Tokens sent and received, as far as they were reported."""
+        return self._usage["input_tokens"] + self._usage["output_tokens"]
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What is known to have been spent; None when nothing is."""
+        return self._cost_usd
+
+    @property
+    def is_cost_whole(self) -> bool:
+        """Whether the cost of every call so far is known."""
+        return self._is_cost_whole
+
     def totals(self) -> dict[str, Any]:
         """usage where there is any; cost_usd where that of every call is known."""
         found: dict[str, Any] = {"usage": dict(self._usage)} if self._usage else {}

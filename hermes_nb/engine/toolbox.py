@@ -115,7 +115,7 @@ class Toolbox:
         if kept is not None and kept.name == name and same_arguments(kept.arguments, given):
             self._record(call, {**kept.body, "replayed": True})
             return kept.body.get("result", "")
-        if name in self.specs:
+        if self._asks_kernel(name):
             return self._run_in_kernel(call)
         return self._run_builtin(call, args, next_call)
 
@@ -215,7 +215,7 @@ class Toolbox:
     ) -> Any:
         self._recorder.emit(
             "tool.started",
-            {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, "builtin": True},
+            {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, **self._mark(call)},
             span_id=call.span_id,
         )
         passed = self._door.open(call.name, args, call.span_id) if self._door else contextlib.nullcontext()
@@ -231,27 +231,39 @@ class Toolbox:
         except Exception as exc:
             self._record(call, {
                 "status": "error", "result": f"Error executing tool '{call.name}': {exc}", "error": str(exc),
-                "error_type": type(exc).__name__, "builtin": True, "started_at_unix_s": started_at,
+                "error_type": type(exc).__name__, "started_at_unix_s": started_at, **self._mark(call),
             })  # fmt: skip
             raise
         finally:
             with self._lock:
                 self._inside.discard(call)
         text = result if isinstance(result, str) else json.dumps(result, default=str)
-        error = error_in(text)
         self._recorder.tally.count_helper(spent)
-        status = "stopped" if self.is_abandoned else "error" if error else "ok"
         self._record(call, {
-            "status": status, "result": text, "builtin": True, "started_at_unix_s": started_at, **spent,
-            **({"error": error} if error else {}),
+            "result": text, "started_at_unix_s": started_at, **self._mark(call), **spent, **self._told(call, text),
         })  # fmt: skip
         return result
 
     def _refused(self, call: Call) -> str:
         status, why = ("stopped", "The turn was stopped.") if self.is_abandoned else ("denied", DENIED)
         text = json.dumps({"error": f"The call was not allowed: {why}"})
-        self._record(call, {"status": status, "result": text, "error": why, "builtin": True})
+        self._record(call, {"status": status, "result": text, "error": why, **self._mark(call)})
         return text
+
+    def _asks_kernel(self, name: str) -> bool:
+        return name in self.specs
+
+    def _mark(self, call: Call) -> dict[str, Any]:
+        """What an event says of a call that runs in this process."""
+        del call
+        return {"builtin": True}
+
+    def _told(self, call: Call, text: str) -> dict[str, Any]:
+        """Status of a call that ran in this process, and its error."""
+        del call
+        error = error_in(text)
+        status = "stopped" if self.is_abandoned else "error" if error else "ok"
+        return {"status": status, **({"error": error} if error else {})}
 
     def _record(self, call: Call, data: Mapping[str, Any]) -> None:
         if call.is_recorded:

@@ -10,14 +10,16 @@ from typing import Any
 
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
+from hermes_nb.engine.budget import Budget
 from hermes_nb.engine.delta import DeltaPump
 from hermes_nb.engine.door import Door
-from hermes_nb.engine.journal import JournalError
+from hermes_nb.engine.journal import JournalError, ToolResult
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
 from hermes_nb.engine.question import Questions
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import Recorder, new_id
+from hermes_nb.engine.recording import Recording
 from hermes_nb.engine.strand import Strand
 from hermes_nb.engine.toolbox import Toolbox
 from hermes_nb.model import history
@@ -52,9 +54,14 @@ class Turn:
         self._recorder = Recorder(outbox, pump, session_id=self.session_id, turn_id=self.turn_id, attempt=attempt)
         self._tools = tools_of(message.get("tools") or ())
         kept = journal.tool_results(self.turn_id) if journal is not None else {}
+        self._recording = Recording(message["replay"]) if message.get("replay") else None
+        if self._recording is not None:
+            self._replay = {**self._recording.responses, **self._replay}
+            kept = {**self._recording.tool_results(self.turn_id), **kept}
+        self._kept = kept
+        self._budget = Budget(message.get("budget") or (), self._recorder.tally)
         self._questions = Questions(self._recorder)
-        self._door = Door(self._questions, self.turn_id)
-        self._toolbox = Toolbox(self._recorder, outbox, self._tools, kept, self._door)
+        self._toolbox = self._make_toolbox(self._recorder, kept)
         self._history = [dict(m) for m in message.get("history") or ()]
         self._prompt: Any = ""
         self._lock = threading.Lock()
@@ -66,6 +73,9 @@ class Turn:
         self._strands: dict[str, Strand] = {}
         self._is_compressed = False
         self._timer: threading.Timer | None = None
+
+    def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
+        return Toolbox(recorder, self._outbox, self._tools, kept, Door(self._questions, self.turn_id))
 
     # -- from the reading thread -----------------------------------------------------------------------------------
 
@@ -192,7 +202,8 @@ class Turn:
             self._agent, self._hermes = agent, hermes
             self._strands[self.session_id] = Strand(
                 self._recorder, self._toolbox, hermes, agent, provider=bound.model.provider, replay=self._replay,
-                reach=self._reach, day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
+                reach=self._reach, budget=self._budget, recording=self._recording,
+                day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
                 prompts=[m["content"] for m in [*self._history, {"role": "user", "content": prompt}]
                          if m.get("role") == "user" and isinstance(m.get("content"), str)],
             )  # fmt: skip
@@ -286,8 +297,11 @@ class Turn:
         """An agent begins to work for this one."""
         parent = self._strand({"session_id": parent_session_id})
         recorder = parent.recorder.child(new_id())
-        toolbox = Toolbox(recorder, self._outbox, self._tools, {}, self._door)
-        strand = Strand(recorder, toolbox, self._hermes, self._agent, provider=parent.provider)
+        toolbox = self._make_toolbox(recorder, self._kept)
+        strand = Strand(
+            recorder, toolbox, self._hermes, self._agent, provider=parent.provider, replay=self._replay,
+            budget=self._budget, recording=self._recording,
+        )  # fmt: skip
         with self._lock:
             self._strands[child_session_id] = strand
             is_stopped = self._stop_reason is not None

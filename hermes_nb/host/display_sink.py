@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from hermes_nb.host.sink import redraw_interval_s
+from hermes_nb.host.sink import Budget
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder
@@ -40,11 +40,15 @@ class DisplaySink:
     Args:
         outlet: Where messages go.
         timer: Runs the redraws.
+        budget: Shared by the turns of one kernel.
         clock: Returns seconds; monotonic.
     """
 
-    def __init__(self, outlet: Outlet, timer: Timer, clock: Callable[[], float] = time.monotonic) -> None:
-        self._outlet, self._timer, self._clock = outlet, timer, clock
+    def __init__(
+        self, outlet: Outlet, timer: Timer, budget: Budget, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._outlet, self._timer, self._budget, self._clock = outlet, timer, budget, clock
+        budget.open()
         self._folder = Folder()
         # Events are put here and folded when they are drawn, so that whoever feeds never waits for a redraw.
         self._inbox: deque[Event] = deque()
@@ -88,7 +92,7 @@ class DisplaySink:
             text = render(self._folder, now_unix_s=time.time()) or WAITING
             if text != self._shown:
                 self._shown = text
-                self._next_s = self._clock() + redraw_interval_s(len(text.encode("utf-8", "replace")))
+                self._next_s = self._clock() + self._budget.interval_s(len(text.encode("utf-8", "replace")))
                 self._outlet.send({"text/markdown": text}, display_id=self._display_id, update=True)
 
     def finish(self, bundle: Mapping[str, str]) -> None:
@@ -101,6 +105,7 @@ class DisplaySink:
             if self._is_finished:
                 return
             self._is_finished = True
+            self._budget.close()
             if self._outlet.can_update and self._outlet.keeps_place:
                 self._outlet.send(bundle, display_id=self._display_id, update=True)
                 return

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
@@ -35,6 +35,7 @@ class Frame:
     Attributes:
         in_body: True while KeyboardInterrupt may be raised.
         n_user: Interrupts that came from the user.
+        n_told: A wait: how many of them it has passed on.
         n_asked: Signals sent by `interrupt`; `n_seen` of them reached the handler.
         wants_out: A wait: an enclosing body was asked to stop.
         was_cut: KeyboardInterrupt ended the body, and nothing in it caught that.
@@ -45,6 +46,7 @@ class Frame:
         self.on_user = on_user
         self.in_body = False
         self.n_user = 0
+        self.n_told = 0
         self.n_asked = 0
         self.n_seen = 0
         self.wants_out = False
@@ -102,10 +104,11 @@ class Guard:
             frame.was_cut = True
         finally:
             frame.leave()
-            self._frames.remove(frame)
+            # In this order: `signal.signal` first runs the handler of a signal that is waiting, and that needs the frame.
             signal.signal(signal.SIGINT, before)
-        if frame.n_user and callable(before) and not self._is_ours(before) and before is not signal.default_int_handler:
-            before(signal.SIGINT, inspect.currentframe())
+            self._frames.remove(frame)
+        if frame.n_user and before is not signal.default_int_handler:
+            self._pass_on(before)
         return value
 
     @contextmanager
@@ -120,8 +123,10 @@ class Guard:
         try:
             yield
         finally:
-            self._frames.remove(frame)
             signal.signal(signal.SIGINT, before)
+            self._frames.remove(frame)
+            if frame.n_user > frame.n_told:  # it came when there was nothing left to wait for
+                self._pass_on(before)
 
     @contextmanager
     def awaiting(self, on_user: Callable[[], None]) -> Iterator[None]:
@@ -142,11 +147,15 @@ class Guard:
         finally:
             self._listeners.remove(on_user)
             if not self._listeners and self._is_ours(signal.getsignal(signal.SIGINT)):
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                try:
+                    signal.signal(signal.SIGINT, signal.default_int_handler)
+                except KeyboardInterrupt:  # one was waiting, and nobody is left to be told
+                    signal.signal(signal.SIGINT, signal.default_int_handler)
+                    raise
 
     def _on_awaiting_signal(self, signum: int, at: FrameType | None) -> None:
         self._n_awaiting_signals += 1
-        if self._n_awaiting_signals > 1:
+        if self._n_awaiting_signals > 1 or not self._listeners:
             raise KeyboardInterrupt
         for listener in list(self._listeners):
             listener()
@@ -169,6 +178,11 @@ class Guard:
             if now_s - top.raised_at_s > DEBOUNCE_S:
                 top.raised_at_s = now_s
                 raise KeyboardInterrupt
+
+    def _pass_on(self, before: Any) -> None:
+        """Let the handler that was there before have an interrupt by the user."""
+        if callable(before) and not self._is_ours(before):
+            before(signal.SIGINT, inspect.currentframe())
 
     def _is_ours(self, handler: object) -> bool:
         # Bound methods are made anew at each access: compare by equality.

@@ -16,6 +16,7 @@ from hermes_nb.host.base import Caller, Sink
 from hermes_nb.host.capture import CURRENT, Capture, hearing
 from hermes_nb.host.job import Job
 from hermes_nb.host.plain import PlainHost
+from hermes_nb.host.sink import Budget, NullSink
 
 
 class KernelHost(PlainHost):
@@ -25,6 +26,7 @@ class KernelHost(PlainHost):
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
+        self._budget = Budget()
         super().__init__()
 
     @property
@@ -54,7 +56,6 @@ class KernelHost(PlainHost):
     def open_sink(self, caller: Caller, *, quiet: bool = False) -> Sink:
         """An output of the asking cell."""
         from hermes_nb.host.display_sink import CaptureOutlet, DisplaySink, KernelOutlet, Outlet, replaces_outputs
-        from hermes_nb.host.sink import NullSink
 
         if quiet:
             return NullSink()
@@ -70,7 +71,7 @@ class KernelHost(PlainHost):
             )
         else:
             outlet = CaptureOutlet(publisher)
-        return DisplaySink(outlet, self._timer)
+        return DisplaySink(outlet, self._timer, self._budget)
 
     @contextmanager
     def _hearing(self, job: Job) -> Iterator[None]:

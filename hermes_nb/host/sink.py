@@ -11,9 +11,23 @@ REDRAW_S = 0.1
 BYTES_PER_S = 300_000
 
 
-def redraw_interval_s(size_bytes: int) -> float:
-    """Seconds until a text of that size may be drawn again."""
-    return max(REDRAW_S, size_bytes / BYTES_PER_S)
+class Budget:
+    """What the turns that show at once may send together: Jupyter's own limit is 1 MB a second for all of them."""
+
+    def __init__(self) -> None:
+        self.n_open = 0
+
+    def open(self) -> None:
+        """One more turn shows."""
+        self.n_open += 1
+
+    def close(self) -> None:
+        """One turn less."""
+        self.n_open -= 1
+
+    def interval_s(self, size_bytes: int) -> float:
+        """Seconds until a text of that size may be drawn again."""
+        return max(REDRAW_S, max(1, self.n_open) * size_bytes / BYTES_PER_S)
 
 
 class NullSink:

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hermes_nb.host.sink import redraw_interval_s
+from hermes_nb.host.sink import REDRAW_S
 from hermes_nb.host.tail import Tail
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
@@ -84,7 +84,7 @@ class StreamSink:
                 self._folder.feed(self._inbox.popleft())
             rows = self._rows_over()
             text = self._text_so_far() if self._tail is not None and not self._tools else ""
-            self._next_s = self._clock() + redraw_interval_s(len(rows))
+            self._next_s = self._clock() + REDRAW_S
             rest = rows.removeprefix(self._printed) if rows.startswith(self._printed) else ""
             if self._tail is not None and (rest or not text):
                 self._tail.clear()

@@ -93,15 +93,14 @@ class Waiting:
     def _block_main(
         self, is_done: Callable[[], bool], woken: threading.Event, frame: Frame, waiter: Waiter
     ) -> None:
-        n_seen = 0
         while not is_done():
             woken.clear()
             if is_done():
                 return
             if not self._main.run_one():
                 woken.wait(TICK_S)
-            while n_seen < frame.n_user:
-                n_seen += 1
+            while frame.n_told < frame.n_user:
+                frame.n_told += 1
                 waiter.interrupt()
             if frame.wants_out or waiter.n_interrupts > 1:
                 raise KeyboardInterrupt

@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from hermes_nb.runtimes._base import Runtime
     from hermes_nb.sessions.agent import BoundAgent
     from hermes_nb.sessions.hermes import Hermes
     from hermes_nb.sessions.result import RunResult
@@ -127,6 +128,25 @@ class Context:
             raise UsageError(f"{name!r} is a {type(value).__name__}, not a function that an agent could call.")
         function: Callable[..., Any] = value
         return function
+
+    def runtime(self, wanted: str) -> Runtime:
+        """The runtime that `--on` means: `flyte`, `flyte:local`, or what a variable of the notebook holds.
+
+        Raises:
+            UsageError: Neither a runtime nor a variable that holds one.
+        """
+        name, _, mode = wanted.partition(":")
+        held: Any = self.user_ns.get(wanted)
+        if callable(getattr(held, "open", None)) and hasattr(held, "to_dict"):
+            found: Runtime = held
+            return found
+        if name != "flyte":
+            raise UsageError(
+                f"--on takes flyte, flyte:local, or a variable that holds a runtime; {wanted!r} is none of them."
+            )
+        from hermes_nb.flyte.runtime import Flyte
+
+        return Flyte(mode=mode or "remote")  # type: ignore[arg-type]
 
     # -- agents --------------------------------------------------------------------------------------------------
     @property

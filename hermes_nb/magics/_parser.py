@@ -209,6 +209,21 @@ def positive_number(text: str) -> float:
     return number
 
 
+def amount(text: str) -> float:
+    """A number of 0 or more, for use as an option's `type`.
+
+    Raises:
+        argparse.ArgumentTypeError: Not a finite number of 0 or more.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more.")
+    return number
+
+
 def positive_count(text: str) -> int:
     """A whole number, for use as an option's `type`.
 

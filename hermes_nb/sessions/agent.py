@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from hermes_nb.errors import LoopBlockedError, UsageError
-from hermes_nb.model.agent import OFFLINE, Agent, Model
-from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
+from hermes_nb.model.agent import Agent, Model
+from hermes_nb.model.content import ContentPart
 from hermes_nb.sessions.model_choice import ModelChoice
-from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.sessions.serving import namespace
-from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.sessions.session import Session
 from hermes_nb.sessions.turn import Turn
-from hermes_nb.sessions.typed_answer import TypedAnswer
+from hermes_nb.sessions.typed_answer import TypedAnswer, further
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
     from hermes_nb.sessions.instance import Instance
-    from hermes_nb.sessions.resume import Resumable
+    from hermes_nb.sessions.order import TurnOptions
     from hermes_nb.tools.builtin import ResultStore
     from hermes_nb.tools.decorator import Tool
 
@@ -183,6 +182,7 @@ class BoundAgent:
         timeout_s: float | None = None,
         again: bool | str = False,
         quiet: bool = False,
+        **options: Unpack[TurnOptions],
     ) -> Turn:
         """Start a turn and return its handle at once; any thread, no loop needed.
 
@@ -194,40 +194,23 @@ class BoundAgent:
             timeout_s: Stop the turn after so many seconds, with status timed_out; None for no limit.
             again: A turn's id, or True for the session's last turn: the new turn takes its place in the history.
             quiet: Show nothing while it runs.
+            **options: See `hermes_nb.sessions.order.TurnOptions`: idempotency_key, mode, max_cost_usd, max_tokens, replay,
+                replay_miss.
 
         Raises:
-            UsageError: The prompt is empty, or the session belongs to another agent.
+            UsageError: The prompt is empty, the session belongs to another agent, or the key to another question.
             SessionNotFoundError: No such session.
             LoopBlockedError: The agent has async tools and the caller blocks their loop.
         """
-        text = prompt_text(prompt)
-        if not text.strip():
-            raise UsageError("The prompt is empty: nothing was sent. Write the question below the %%hermes run line.")
-        if timeout_s is not None and timeout_s <= 0:
-            raise UsageError(f"timeout must be more than 0 seconds, not {timeout_s:g}.")
-        hermes = self.hermes
-        caller = hermes.host.caller(blocks=blocks, background=background)
-        if caller.blocks_loop:
-            self._refuse_async_tools()
-        session = hermes.io.call(self._session(session_id))
-        replaces = session.last_turn_id() if again is True else (again or None)
-        turn = Turn(
-            self,
-            session,
-            turn_id=new_id("t"),
-            prompt=text,
-            parts=wire_parts(prompt, sees=self.model.provider != OFFLINE),
-            caller=caller,
-            sink=hermes.host.open_sink(caller, quiet=quiet),
-            shown_in=None if quiet else hermes.host.cell_id(),
-            timeout_s=timeout_s,
-            replaces=replaces,
-        )
-        hermes.turns.append(turn)
-        hermes.io.soon(turn.begin)
-        return turn
+        from hermes_nb.sessions.order import place
 
-    async def _session(self, session_id: str | None) -> Session:
+        return place(
+            self, prompt, session_id=session_id, background=background, blocks=blocks, timeout_s=timeout_s, again=again,
+            quiet=quiet, options=options,
+        )  # fmt: skip
+
+    async def session_for(self, session_id: str | None) -> Session:
+        """The conversation a run continues, as `submit` takes it; on the IO loop."""
         wanted = session_id or self.session_id
         if wanted is None:
             session = await self.hermes.new_session(self.name, "")
@@ -238,7 +221,8 @@ class BoundAgent:
             self.session_id = session.id
         return session
 
-    def _refuse_async_tools(self) -> None:
+    def refuse_async_tools(self) -> None:
+        """Raise LoopBlockedError when there is a tool that can't run while the caller blocks its loop."""
         names = [t.name for t in self.tools if t.is_async and not t.parallel]
         if names:
             raise LoopBlockedError(
@@ -254,11 +238,13 @@ class BoundAgent:
         timeout_s: float | None = None,
         again: bool | str = False,
         show: bool | None = None,
+        **options: Unpack[TurnOptions],
     ) -> Turn:
-        """Start a turn without waiting; the handle has get, wait, stop, steer, approve."""
+        """Start a turn without waiting; the handle has get, wait, stop, steer, approve. Arguments as of `submit`."""
         return self.submit(
-            prompt, session_id=session_id, background=True, timeout_s=timeout_s, again=again, quiet=self._quiet(show)
-        )
+            prompt, session_id=session_id, background=True, timeout_s=timeout_s, again=again, quiet=self._quiet(show),
+            **options,
+        )  # fmt: skip
 
     async def run(
         self,
@@ -269,6 +255,7 @@ class BoundAgent:
         again: bool | str = False,
         show: bool | None = None,
         returns: Any = None,
+        **options: Unpack[TurnOptions],
     ) -> RunResult:
         """Run a turn to its end, or until it waits for an approval.
 
@@ -281,6 +268,8 @@ class BoundAgent:
             returns: A type (pydantic model, dataclass, `list[int]`, `pandas.DataFrame` ...): the answer is asked for as
                 JSON and comes validated as `result.value`. An answer that does not fit is asked for once more; one that
                 still does not gives status failed.
+            **options: See `hermes_nb.sessions.order.TurnOptions`: idempotency_key, mode, max_cost_usd, max_tokens, replay,
+                replay_miss.
 
         Returns: the result; an outcome such as stopped or failed is its `status`, not an exception.
 
@@ -289,13 +278,17 @@ class BoundAgent:
         """
         answer = TypedAnswer(returns) if returns is not None else None
         asked = answer.prompt(prompt) if answer else prompt
-        result = await self._run(asked, timeout=timeout, session_id=session_id, again=again, show=show)
+        result = await self._run(
+            asked, timeout=timeout, session_id=session_id, again=again, show=show, options=options
+        )
         if answer is None or result.status != "completed":
             return result
         more = answer.read(result)
         if more is None:
             return result
-        again_asked = await self._run(more, timeout=timeout, session_id=result.session_id, again=False, show=show)
+        again_asked = await self._run(
+            more, timeout=timeout, session_id=result.session_id, again=False, show=show, options=further(options)
+        )
         return answer.read_last(again_asked)
 
     async def _run(
@@ -306,8 +299,11 @@ class BoundAgent:
         session_id: str | None,
         again: bool | str,
         show: bool | None,
+        options: TurnOptions,
     ) -> RunResult:
-        turn = self.submit(prompt, session_id=session_id, timeout_s=timeout, again=again, quiet=self._quiet(show))
+        turn = self.submit(
+            prompt, session_id=session_id, timeout_s=timeout, again=again, quiet=self._quiet(show), **options
+        )
         try:
             return await turn.wait(until_asked=True)
         except asyncio.CancelledError:
@@ -324,6 +320,7 @@ class BoundAgent:
         again: bool | str = False,
         show: bool | None = None,
         returns: Any = None,
+        **options: Unpack[TurnOptions],
     ) -> RunResult:
         """`run` for code that can't await: blocks until the end.
 
@@ -337,18 +334,23 @@ class BoundAgent:
             # No loop here: one of our own lets async tools run.
             return asyncio.run(
                 self.run(
-                    prompt, timeout=timeout, session_id=session_id, again=again, show=self._show(show), returns=returns
+                    prompt, timeout=timeout, session_id=session_id, again=again, show=self._show(show), returns=returns,
+                    **options,
                 )
             )  # fmt: skip
         answer = TypedAnswer(returns) if returns is not None else None
         asked = answer.prompt(prompt) if answer else prompt
-        result = self._run_blocking(asked, timeout=timeout, session_id=session_id, again=again, show=show)
+        result = self._run_blocking(
+            asked, timeout=timeout, session_id=session_id, again=again, show=show, options=options
+        )
         if answer is None or result.status != "completed":
             return result
         more = answer.read(result)
         if more is None:
             return result
-        again_asked = self._run_blocking(more, timeout=timeout, session_id=result.session_id, again=False, show=show)
+        again_asked = self._run_blocking(
+            more, timeout=timeout, session_id=result.session_id, again=False, show=show, options=further(options)
+        )
         return answer.read_last(again_asked)
 
     def _run_blocking(
@@ -359,9 +361,10 @@ class BoundAgent:
         session_id: str | None,
         again: bool | str,
         show: bool | None,
+        options: TurnOptions,
     ) -> RunResult:
         turn = self.submit(
-            prompt, session_id=session_id, blocks=True, timeout_s=timeout, again=again, quiet=self._quiet(show)
+            prompt, session_id=session_id, blocks=True, timeout_s=timeout, again=again, quiet=self._quiet(show), **options
         )
         result = turn.wait_blocking(until_asked=True)
         if turn.stop_reason == "interrupt":
@@ -377,42 +380,16 @@ class BoundAgent:
         background: bool = False,
         timeout_s: float | None = None,
         quiet: bool = False,
+        **options: Unpack[TurnOptions],
     ) -> Turn:
         """Go on with a turn that was cut off and return its handle; any thread (see `resume`)."""
-        found, session = self.hermes.io.call(self._find(turn_id, live))
-        return self._resumed(found, session, blocks, background, timeout_s, quiet)
+        from hermes_nb.sessions.order import resumed, to_resume
 
-    async def _find(self, turn_id: str | None, live: bool) -> tuple[Resumable, Session]:
-        from hermes_nb.sessions.resume import find
-
-        found = await find(self.hermes, turn_id, agent=self.name)
-        if found.agent != self.name:
-            raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {self.name!r}.")
-        found.check(profile(self, self.offered), is_live=live)
-        return found, await self.hermes.reload_session(found.session_id)
-
-    def _resumed(
-        self, found: Resumable, session: Session, blocks: bool, background: bool, timeout_s: float | None, quiet: bool
-    ) -> Turn:
-        hermes = self.hermes
-        caller = hermes.host.caller(blocks=blocks, background=background)
+        found, session = self.hermes.io.call(to_resume(self, turn_id, live=live))
+        caller = self.hermes.host.caller(blocks=blocks, background=background)
         if caller.blocks_loop:
-            self._refuse_async_tools()
-        self.session_id = session.id
-        turn = Turn(
-            self,
-            session,
-            turn_id=found.turn_id,
-            prompt=found.prompt,
-            caller=caller,
-            sink=hermes.host.open_sink(caller, quiet=quiet),
-            shown_in=None if quiet else hermes.host.cell_id(),
-            timeout_s=timeout_s,
-            resumes=found,
-        )
-        hermes.turns.append(turn)
-        hermes.io.soon(turn.begin)
-        return turn
+            self.refuse_async_tools()
+        return resumed(self, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options)
 
     async def resume(
         self,
@@ -421,6 +398,7 @@ class BoundAgent:
         live: bool = False,
         timeout: float | None = None,
         show: bool | None = None,
+        **options: Unpack[TurnOptions],
     ) -> Turn:
         """Go on with a turn whose worker or kernel was killed; committed steps are neither asked nor run again.
 
@@ -429,6 +407,7 @@ class BoundAgent:
             live: Go on although model, tools or instructions changed; steps that no longer fit are asked anew.
             timeout: Seconds after which it is stopped; None for no limit.
             show: Stream the answer (see `run`).
+            **options: Its budget, max_cost_usd and max_tokens, which counts what earlier attempts spent.
 
         Returns: the handle; a tool that may have run before is asked about (`Turn.pending`) unless it is idempotent.
 
@@ -436,8 +415,13 @@ class BoundAgent:
             SessionNotFoundError: No such turn or session, or nothing is unfinished.
             UsageError: It completed, it is another agent's, or the agent changed (the message says what).
         """
-        found, session = await self.hermes.io.awaited(self._find(turn_id, live))
-        return self._resumed(found, session, False, True, timeout, self._quiet(show))
+        from hermes_nb.sessions.order import resumed, to_resume
+
+        found, session = await self.hermes.io.awaited(to_resume(self, turn_id, live=live))
+        caller = self.hermes.host.caller(blocks=False, background=True)
+        return resumed(
+            self, found, session, caller=caller, timeout_s=timeout, quiet=self._quiet(show), options=options
+        )
 
     async def fork(self, session_id: str | None = None, *, at: str | None = None, title: str = "") -> str:
         """Start a conversation from the beginning of another, at no cost; the runs to come continue it.
@@ -459,6 +443,13 @@ class BoundAgent:
         made = await self.hermes.io.awaited(self.hermes.fork(source, agent=self.name, at=at, title=title))
         self.session_id = made.id
         return made.id
+
+    async def promote(self, prompt: str | None = None, *, on: str = "flyte", **options: Any) -> Turn:
+        """A turn on another runtime, with tools and conversation; see `hermes_nb.flyte.promote.promote`."""
+        from hermes_nb import _registry
+
+        turn: Turn = await _registry.load("runtimes", on).promote(self, prompt, **options)
+        return turn
 
     async def chat(self, prompt: str | list[ContentPart], **options: Any) -> str:
         """The final text of a turn (seed 002, `chat`).

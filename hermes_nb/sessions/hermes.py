@@ -7,18 +7,23 @@ import atexit
 import contextlib
 import json
 import shutil
+import threading
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from hermes_nb import _settings
 from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError, StoreError
 from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import EventNumberer
 from hermes_nb.runtimes._base import Runtime
-from hermes_nb.sessions import journal, library
+from hermes_nb.sessions import journal
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.io_loop import IoLoop
+from hermes_nb.sessions.library import Library
+from hermes_nb.sessions.recording import Recording, Tape
 from hermes_nb.sessions.session import Fork, Session, new_id
 from hermes_nb.sessions.state_dir import StateDir, claim_instance, open_state_dir
 from hermes_nb.sessions.worker import Worker
@@ -26,8 +31,9 @@ from hermes_nb.sessions.worker import Worker
 if TYPE_CHECKING:
     from hermes_nb.host.base import Host
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
-    from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
+    from hermes_nb.store.row import SessionRow
     from hermes_nb.store.sqlite import Store
 
 DEFAULT_INSTANCE = "default"
@@ -37,6 +43,7 @@ class Hermes:
     """Everything of one process: instances, agents, sessions. Made by `Hermes.local()` or `Hermes.open_local()`.
 
     Attributes:
+        library: What is stored, to search, rename, delete, count, export and import.
         state_dir: Folder of the store, the journals and the workers' homes.
         turns: Turns started by this process, oldest first.
         warnings: What was odd but survivable, as (unix seconds, code, text).
@@ -49,10 +56,17 @@ class Hermes:
         self.state_dir: Path = state.path
         self.working_dir = Path.cwd()
         self.io = IoLoop()
+        self.library = Library(self)
         self.numberer = EventNumberer(new_id("k"), time.time)
         self.instances: dict[str, Instance] = {}
         self.turns: list[Turn] = []
         self.warnings: list[tuple[float, str, str]] = []
+        self.keyed: dict[str, tuple[str, Turn]] = {}  # idempotency key -> what was asked, and its turn
+        self.keyed_lock = threading.Lock()
+        self.is_rebuilt = False
+        self.replaying: Recording | None = None
+        self.tape: Tape | None = None
+        self._recordings: dict[Path, Recording] = {}
         self._sessions: dict[str, Session] = {}
         self._store: asyncio.Task[Store] | None = None
         self._is_closed = False
@@ -62,12 +76,24 @@ class Hermes:
     # -- making and ending ---------------------------------------------------------------------------------------
     @classmethod
     def open_local(
-        cls, *, runtime: Runtime | None = None, state: str | Path | None = None, host: Host | None = None
+        cls, *, runtime: Runtime | None = None, state: str | Path | None = None, host: Host | None = None,
+        replay: str | Path | None = None,
     ) -> Hermes:
-        """A Hermes for this process that lives until `close()` (or the process's end). Starts nothing yet."""
+        """A Hermes for this process that lives until `close()` (or the process's end). Starts nothing yet.
+
+        Args:
+            runtime: Where workers run; None means `Process()`.
+            state: State folder; None means HERMES_NB_HOME, else `.hermes-nb` in the working directory.
+            host: Where tools run and turns show; None finds it.
+            replay: A recording that answers instead of models; None means HERMES_NB_REPLAY, else none.
+
+        Raises:
+            UsageError: `replay` is no recording.
+        """  # fmt: skip
         from hermes_nb.host.detect import current
 
         hermes = cls(state=open_state_dir(state), host=host or current(), runtime=runtime)
+        hermes.replaying = hermes.recording(replay or _settings.replay())
         atexit.register(hermes.close)
         return hermes
 
@@ -80,6 +106,7 @@ class Hermes:
         state: str | Path | None = None,
         cleanup: bool = True,
         host: Host | None = None,
+        replay: str | Path | None = None,
     ) -> AsyncIterator[Hermes]:
         """A Hermes for the length of an `async with`.
 
@@ -88,6 +115,7 @@ class Hermes:
             state: State folder; None means HERMES_NB_HOME, else `.hermes-nb` in the working directory.
             cleanup: Remove the folders (homes, journals) of instances made here at the end; sessions stay in the store.
             host: Where tools run and turns show; None finds it.
+            replay: A recording that answers instead of models; None means HERMES_NB_REPLAY, else none.
 
         Example:
             async with Hermes.local() as hermes:
@@ -96,7 +124,7 @@ class Hermes:
 
         Source: seed 001, `Hermes.local`.
         """
-        hermes = cls.open_local(runtime=runtime, state=state, host=host)
+        hermes = cls.open_local(runtime=runtime, state=state, host=host, replay=replay)
         try:
             yield hermes
         finally:
@@ -182,10 +210,45 @@ class Hermes:
         """
         return self._instance(_instance_name(agent)).bind(agent)
 
+    def bind_on(self, bound: BoundAgent, runtime: Runtime) -> BoundAgent:
+        """The same agent, with its tools and its conversation, on another runtime; `agents` goes on naming the first."""
+        if bound.session_id is None:
+            bound.session_id = self.io.call(self.new_session(bound.name, "")).id
+        other = self.bind_aside(replace(bound.config, tools=list(bound.tools)), runtime)
+        other.session_id = bound.session_id
+        return other
+
+    def bind_aside(self, agent: Agent, runtime: Runtime) -> BoundAgent:
+        """An agent bound on a runtime for single turns, without a place among `agents`."""
+        instance = next((i for i in self.instances.values() if i.is_aside and i.runtime == runtime), None)
+        if instance is None:
+            kind = str(runtime.to_dict().get("type", "")).replace(":", "-")
+            instance = self._instance(f"{kind}-{new_id('on')}", runtime)
+            instance.is_aside = True
+        return instance.bind(agent)
+
+    async def attach_run(self, name: str, *, on: str = "flyte", **options: Any) -> RunResult:
+        """A finished or running remote run as a turn of its session here, with its timeline; waits for its end.
+
+        Args:
+            name: The run's name.
+            on: The runtime it runs on, a plug-in that can find its runs again.
+            **options: Configuration of the runtime, e.g. `project`.
+
+        Raises:
+            UnknownNameError: No such runtime.
+            UsageError: No such run, or it is not one of an agent.
+        """
+        from hermes_nb import _registry
+
+        turn: Turn = await _registry.load("runtimes", on).attach_run(self, name, **options)
+        return await turn.wait()
+
     @property
     def agents(self) -> dict[str, BoundAgent]:
         """Every bound agent by name."""
-        return {name: bound for i in self.instances.values() for name, bound in i.agents.items()}
+        instances = [i for i in self.instances.values() if not i.is_aside]
+        return {name: bound for i in instances for name, bound in i.agents.items()}
 
     def agent(self, name: str) -> BoundAgent:
         """The bound agent of that name.
@@ -226,6 +289,7 @@ class Hermes:
     async def rebuild(self) -> None:
         """Bring into the store what journals hold and it does not; on the IO loop."""
         await self._ingest_journals(await self.opened_store())
+        self.is_rebuilt = True
 
     async def _ingest_journals(self, store: Store) -> None:
         from hermes_nb.store.rebuild import rebuild
@@ -263,6 +327,15 @@ class Hermes:
         await made.keep(await self.opened_store(), title=made.title)
         self._sessions[made.id] = made
         return made
+
+    async def adopt_session(self, session_id: str, agent: str, day: str) -> Session:
+        """The conversation of that id, made here under it when the store has none; on the IO loop."""
+        try:
+            return await self.open_session(session_id)
+        except SessionNotFoundError:
+            session = self._sessions[session_id] = Session(agent, session_id=session_id)
+            session.first_day = day or session.first_day
+            return session
 
     async def open_session(self, session_id: str) -> Session:
         """A conversation by id, a unique start of one, or its title; on the IO loop.
@@ -315,52 +388,64 @@ class Hermes:
 
     def sessions(self, limit: int = 20, *, agent: str | None = None) -> list[SessionRow]:
         """Stored conversations, of one agent or all, last used first."""
-        return self.io.call(library.rows(self, limit=limit, agent=agent))
 
-    def stored_turns(self, session_id: str | None = None, *, since_unix_s: float | None = None) -> list[TurnRow]:
-        """Stored turns with what each cost, oldest first: of one session or all, at work since a time or ever."""
-        return self.io.call(library.turns(self, session_id, since_unix_s=since_unix_s))
+        async def rows() -> list[SessionRow]:
+            return await (await self.opened_store()).sessions(limit=limit, agent=agent)
 
-    def search(self, text: str, *, limit: int = 20) -> list[SearchHit]:
-        """Prompts and answers that hold every word of `text`, the best first."""
-        return self.io.call(library.search(self, text, limit=limit))
+        return self.io.call(rows())
 
-    def rename_session(self, session_id: str, title: str) -> str:
-        """Give a session a title; returns its id.
+    # -- recordings ----------------------------------------------------------------------------------------------
+    def record(self, path: str | Path) -> int:
+        """Record the turns of this process, those that ended and those to come, into a file; returns how many are in it.
 
         Raises:
-            SessionNotFoundError: No such session.
-            UsageError: The title is empty.
+            StoreError: The file can't be written.
+            UsageError: A recording is being replayed.
         """
-        return self.io.call(library.rename(self, session_id, title))
+        from hermes_nb.errors import UsageError
 
-    def delete_session(self, session_id: str) -> str:
-        """Forget a session in the store and in every journal; returns its id. There is no way back.
+        if self.replaying is not None:
+            raise UsageError(f"The recording {self.replaying.path} is being replayed. Unset HERMES_NB_REPLAY to record.")
+        tape = Tape(Path(path).expanduser().absolute(), self._secrets())
+        n_turns = self.io.call(tape.keep(self.turns))
+        self.tape = tape
+        return n_turns
+
+    def stop_recording(self) -> Path | None:
+        """Record no further turns; returns the file, None when there was none."""
+        tape, self.tape = self.tape, None
+        return None if tape is None else tape.path
+
+    def recording(self, path: str | Path | None) -> Recording | None:
+        """The recording in that file, which goes on where it was; None means the one that is being replayed, if any.
 
         Raises:
-            SessionNotFoundError: No such session.
-            UsageError: A turn of it is running, or other sessions were forked from it.
+            UsageError: It is none.
         """
-        return self.io.call(library.delete(self, session_id))
+        if path is None:
+            return self.replaying
+        whole = Path(path).expanduser().absolute()
+        if whole not in self._recordings:
+            self._recordings[whole] = Recording(whole)
+        return self._recordings[whole]
 
-    def export_sessions(self, path: str | Path, session_id: str | None = None) -> int:
-        """Write sessions with all their events to a JSONL file; returns how many.
+    @property
+    def replay_file(self) -> Path:
+        """The recording that is being replayed, for messages."""
+        return self.replaying.path if self.replaying is not None else Path("the recording")
 
-        Args:
-            path: The file; one that is there is replaced.
-            session_id: That session and those it was forked from; None means all.
-        """
-        return self.io.call(library.export(self, Path(path), session_id))
+    def goes_live(self, miss: str | None) -> bool:
+        """Whether what a recording does not hold goes to the model (`live`); None means as HERMES_NB_REPLAY_MISS says."""
+        return _settings.replay_goes_live() if miss is None else miss == "live"
 
-    def import_sessions(self, path: str | Path) -> tuple[int, int]:
-        """Read such a file into the store; doing it again changes nothing.
-
-        Returns: how many sessions the file has, and how many of its events were new.
-
-        Raises:
-            UsageError: It is no such file, or of a newer version.
-        """
-        return self.io.call(library.import_from(self, Path(path)))
+    @contextlib.contextmanager
+    def replayed(self, path: str | Path | None) -> Iterator[None]:
+        """Bind agents meanwhile as for that recording: they need no key. None changes nothing."""
+        before, self.replaying = self.replaying, self.recording(path)
+        try:
+            yield
+        finally:
+            self.replaying = before
 
     # -- odd things ----------------------------------------------------------------------------------------------
     def warn(self, code: str, text: str) -> None:
@@ -377,8 +462,6 @@ class Hermes:
             file.write(json.dumps(line, ensure_ascii=True) + "\n")
 
     def _secrets(self) -> list[str]:
-        from hermes_nb import _settings
-
         keys = [b.model.api_key for b in self.agents.values() if b.model.api_key]
         return [*keys, *_settings.secrets().values()]
 

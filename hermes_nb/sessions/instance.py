@@ -27,6 +27,7 @@ class Instance:
         id: Its id.
         name: Its name; also that of its folder under the state folder.
         agents: Its agents by name.
+        is_aside: Whether it only serves single turns of agents that are bound elsewhere (`Hermes.bind_on`).
 
     Source: seed 001, `Instance`.
     """
@@ -35,7 +36,11 @@ class Instance:
         self.hermes, self.name, self.runtime, self.worker = hermes, name, runtime, worker
         self.id = new_id("i")
         self.agents: dict[str, BoundAgent] = {}
+        self.is_aside = False
         self._bindings: dict[str, tuple[str, list[str]]] = {}
+        adopt = getattr(runtime, "adopt", None)
+        if adopt is not None:  # a runtime whose agents' functions travel must know them
+            adopt(self)
 
     def __repr__(self) -> str:
         return f"<Instance {self.name!r}: {', '.join(self.agents) or 'no agents'}>"
@@ -73,7 +78,7 @@ class Instance:
         from hermes_nb.tools.decorator import as_tool
         from hermes_nb.tools.name import unique
 
-        choice = choose(config)
+        choice = choose(config, self.hermes.replaying)
         tools = [as_tool(t) for t in config.tools]
         unique(tools)
         old = self.agents.get(config.name)

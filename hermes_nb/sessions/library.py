@@ -1,4 +1,4 @@
-"""Stored conversations: listed, searched, renamed, deleted, carried to another place. Runs on the IO loop.
+"""Stored conversations: searched, renamed, deleted, counted, carried to another place.
 
 An export is JSON lines: a header, then each session's row and its events. Versioned; reading it twice changes nothing.
 """
@@ -29,20 +29,73 @@ _KEPT = ("session_id", "agent", "title", "created_unix_s", "last_used_unix_s", "
          "first_day")  # fmt: skip
 
 
-async def rows(hermes: Hermes, *, limit: int, agent: str | None) -> list[SessionRow]:
-    """See `Hermes.sessions`."""
-    return await (await hermes.opened_store()).sessions(limit=limit, agent=agent)
+class Library:
+    """What is stored, and what can be done with it; any thread but the IO loop's may call.
 
+    Args:
+        hermes: Whose store and journals.
+    """
 
-async def turns(hermes: Hermes, session_id: str | None, *, since_unix_s: float | None) -> list[TurnRow]:
-    """See `Hermes.stored_turns`."""
-    full_id = None if session_id is None else await hermes.full_id(session_id)
-    return await (await hermes.opened_store()).turns(full_id, since_unix_s=since_unix_s)
+    def __init__(self, hermes: Hermes) -> None:
+        self._hermes = hermes
 
+    def turns(self, session_id: str | None = None, *, since_unix_s: float | None = None) -> list[TurnRow]:
+        """Stored turns with what each cost, oldest first: of one session or all, at work since a time or ever.
 
-async def search(hermes: Hermes, text: str, *, limit: int) -> list[SearchHit]:
-    """See `Hermes.search`."""
-    return await (await hermes.opened_store()).search(text, limit)
+        Raises:
+            SessionNotFoundError: No such session.
+        """
+
+        async def found() -> list[TurnRow]:
+            full_id = None if session_id is None else await self._hermes.full_id(session_id)
+            return await (await self._hermes.opened_store()).turns(full_id, since_unix_s=since_unix_s)
+
+        return self._hermes.io.call(found())
+
+    def search(self, text: str, *, limit: int = 20) -> list[SearchHit]:
+        """Prompts and answers that hold every word of `text`, the best first."""
+
+        async def found() -> list[SearchHit]:
+            return await (await self._hermes.opened_store()).search(text, limit)
+
+        return self._hermes.io.call(found())
+
+    def rename(self, session_id: str, title: str) -> str:
+        """Give a session a title; returns its id.
+
+        Raises:
+            SessionNotFoundError: No such session.
+            UsageError: The title is empty.
+        """
+        return self._hermes.io.call(_rename(self._hermes, session_id, title))
+
+    def delete(self, session_id: str) -> str:
+        """Forget a session in the store and in every journal; returns its id. There is no way back.
+
+        Raises:
+            SessionNotFoundError: No such session.
+            UsageError: A turn of it is running, or other sessions were forked from it.
+        """
+        return self._hermes.io.call(_delete(self._hermes, session_id))
+
+    def export(self, path: str | Path, session_id: str | None = None) -> int:
+        """Write sessions with all their events to a JSONL file; returns how many.
+
+        Args:
+            path: The file; one that is there is replaced.
+            session_id: That session and those it was forked from; None means all.
+        """
+        return self._hermes.io.call(_export(self._hermes, Path(path), session_id))
+
+    def load(self, path: str | Path) -> tuple[int, int]:
+        """Read such a file into the store; doing it again changes nothing.
+
+        Returns: how many sessions the file has, and how many of its events were new.
+
+        Raises:
+            UsageError: It is no such file, or of a newer version.
+        """
+        return self._hermes.io.call(_import_from(self._hermes, Path(path)))
 
 
 def tree(rows: Sequence[SessionRow]) -> list[tuple[int, SessionRow]]:
@@ -63,8 +116,8 @@ def tree(rows: Sequence[SessionRow]) -> list[tuple[int, SessionRow]]:
     return list(below(None, 0))
 
 
-async def rename(hermes: Hermes, session_id: str, title: str) -> str:
-    """See `Hermes.rename_session`."""
+async def _rename(hermes: Hermes, session_id: str, title: str) -> str:
+    """See `Library.rename`."""
     if not title.strip():
         raise UsageError("A title can't be empty. Write a few words.")
     session = await hermes.open_session(session_id)
@@ -75,8 +128,8 @@ async def rename(hermes: Hermes, session_id: str, title: str) -> str:
     return session.id
 
 
-async def delete(hermes: Hermes, session_id: str) -> str:
-    """See `Hermes.delete_session`."""
+async def _delete(hermes: Hermes, session_id: str) -> str:
+    """See `Library.delete`."""
     full_id = await hermes.full_id(session_id)
     running = [t.id for t in hermes.turns if t.session_id == full_id and not t.is_done]
     if running:
@@ -94,8 +147,8 @@ async def delete(hermes: Hermes, session_id: str) -> str:
     return full_id
 
 
-async def export(hermes: Hermes, path: Path, session_id: str | None) -> int:
-    """See `Hermes.export_sessions`."""
+async def _export(hermes: Hermes, path: Path, session_id: str | None) -> int:
+    """See `Library.export`."""
     store = await hermes.opened_store()
     found = await store.sessions(limit=_MOST)
     if session_id is not None:
@@ -120,8 +173,8 @@ def _with_ancestors(session_id: str, rows: Sequence[SessionRow]) -> list[Session
     return found
 
 
-async def import_from(hermes: Hermes, path: Path) -> tuple[int, int]:
-    """See `Hermes.import_sessions`."""
+async def _import_from(hermes: Hermes, path: Path) -> tuple[int, int]:
+    """See `Library.load`."""
     lines = await asyncio.to_thread(_read, path)
     store = await hermes.opened_store()
     n_new, batch = 0, []

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from hermes_nb import _settings
 from hermes_nb.errors import ModelAuthError, UsageError
 from hermes_nb.model.agent import OFFLINE, Agent, Model
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.recording import Recording
 
 NO_KEY = "no-key"  # what an endpoint without a key is sent; Hermes wants one
 
@@ -19,13 +23,17 @@ class ModelChoice:
     notice: str | None = None
 
 
-def choose(agent: Agent) -> ModelChoice:
+def choose(agent: Agent, recording: Recording | None = None) -> ModelChoice:
     """The model of an agent: its own, else HERMES_NB_MODEL, else a key of the environment, else the offline model.
+
+    With a recording no key is needed, and an agent without a model of its own gets the recorded one.
 
     Raises:
         UsageError: A model is named without a provider, or HERMES_NB_MODEL can't be read.
         ModelAuthError: The provider needs a key and none is there.
     """
+    if recording is not None:
+        return _recorded(agent, recording)
     if isinstance(agent.model, Model):
         return ModelChoice(_with_key(agent.model, agent.name))
     if agent.model:
@@ -49,6 +57,21 @@ def choose(agent: Agent) -> ModelChoice:
         "No model key was found: the embedded offline model answers. It matches words with tools and calls them; it does"
         " not understand language. Set a key (e.g. OPENROUTER_API_KEY) or model=... for a real one.",
     )
+
+
+def _recorded(agent: Agent, recording: Recording) -> ModelChoice:
+    if isinstance(agent.model, Model):
+        model = agent.model
+    elif agent.model:
+        model = _parse(agent.model, agent.provider, f"Agent {agent.name!r}")
+    else:
+        model = recording.model_of(agent.name) or Model.offline()
+    variable = _settings.key_variable(model.provider)
+    key = model.api_key or (_settings.variable(variable) if variable else None) or NO_KEY
+    if model.provider != OFFLINE:
+        model = replace(model, api_key=key)
+    live = "; what it does not hold goes to the model" if _settings.replay_goes_live() else ", nothing is sent"
+    return ModelChoice(model, f"Answers come from the recording {recording.path}{live}.")
 
 
 def _parse(text: str, provider: str | None, whose: str) -> Model:

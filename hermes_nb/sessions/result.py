@@ -6,7 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from hermes_nb.errors import TurnError, TurnFailedError, TurnStoppedError, TurnTimeoutError, TurnUnfinishedError
+from hermes_nb.errors import (
+    TurnBudgetError,
+    TurnError,
+    TurnFailedError,
+    TurnReplayError,
+    TurnStoppedError,
+    TurnTimeoutError,
+    TurnUnfinishedError,
+)
 from hermes_nb.model.event import Event
 
 if TYPE_CHECKING:
@@ -21,6 +29,7 @@ _ERRORS: Mapping[str, type[TurnError]] = {
     "stopped": TurnStoppedError,
     "timed_out": TurnTimeoutError,
 }
+_BY_TYPE: Mapping[str, type[TurnError]] = {e.__name__: e for e in (TurnBudgetError, TurnReplayError)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +128,12 @@ class RunResult:
         return text or None
 
     @property
+    def unread_steer(self) -> str | None:
+        """What was put into the turn and never read by its model: the next question. None when there is nothing."""
+        unread = [str(e.data.get("text")) for e in self.events if e.kind == "steer.received" and not e.data.get("applied")]
+        return "\n\n".join(unread) or None
+
+    @property
     def tools(self) -> list[ToolRecord]:
         """The turn's tool calls in the order they ended."""
         return [
@@ -161,7 +176,7 @@ class RunResult:
         """This result, when the turn completed.
 
         Raises:
-            TurnFailedError: Status failed.
+            TurnFailedError: Status failed; TurnBudgetError and TurnReplayError are kinds of it.
             TurnStoppedError: Status stopped.
             TurnTimeoutError: Status timed_out.
             TurnUnfinishedError: Any other status but completed.
@@ -169,7 +184,8 @@ class RunResult:
         if self.status == "completed":
             return self
         what = self.error or f"The turn ended as {self.status}."
-        raise _ERRORS.get(self.status, TurnUnfinishedError)(f"Turn {self.turn_id}: {what}", self)
+        kind = _BY_TYPE.get(str(self._end.get("error_type"))) if self.status == "failed" else None
+        raise (kind or _ERRORS.get(self.status, TurnUnfinishedError))(f"Turn {self.turn_id}: {what}", self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """Answer, rows and totals as Markdown, HTML and text; one line in the cell that has already shown them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,8 @@ class Resumable:
         profile: What it was run with; empty for a log of an older version.
         unfinished: Calls that had started without a recorded result, as (tool name, raw arguments).
         journal: The journal that has its records; None when none has.
+        parts: The prompt as it crosses the wire: text, or its parts.
+        labels: What its first event said besides, to be said again: a key, the turn it replaces.
     """
 
     turn_id: str
@@ -44,6 +46,8 @@ class Resumable:
     profile: dict[str, Any]
     unfinished: tuple[tuple[str, str], ...]
     journal: Path | None
+    parts: Any = ""
+    labels: dict[str, Any] = field(default_factory=dict)
 
     def check(self, now: dict[str, Any], *, is_live: bool) -> None:
         """Refuse to go on when the agent changed, unless `is_live`.
@@ -92,7 +96,24 @@ async def find(hermes: Hermes, wanted: str | None, *, agent: str | None = None) 
         profile=dict(started.data.get("profile") or {}),
         unfinished=_unfinished(events),
         journal=holder,
+        parts=_parts(started.data.get("prompt_parts")) or str(started.data.get("prompt", "")),
+        labels={k: started.data[k] for k in _LABELS if k in started.data},
     )
+
+
+_LABELS = ("idempotency_key", "body", "replaces")
+
+
+def _parts(told: object) -> list[dict[str, str]]:
+    """Chat parts, as a log has them, as they cross the wire."""
+    parts = []
+    for part in told if isinstance(told, list) else ():
+        head, _, data = str((part.get("image_url") or {}).get("url") or "").partition(";base64,")
+        if data:
+            parts.append({"type": "image", "data": data, "mime_type": head.removeprefix("data:")})
+        else:
+            parts.append({"type": "text", "text": str(part.get("text", ""))})
+    return parts
 
 
 async def _refuse_running(hermes: Hermes, turn_id: str, holder: Path | None) -> None:

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import HermesNbError, StoreError, WorkerError
 from hermes_nb.host.base import Caller, Sink, WakeUp
 from hermes_nb.model.event import Event
+from hermes_nb.sessions import budget
 from hermes_nb.sessions.journal import bring
 from hermes_nb.sessions.profile import profile
+from hermes_nb.sessions.recording import keep_soon
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.sessions.serving import ToolServing
+from hermes_nb.sessions.steering import Steers
+from hermes_nb.sessions.turn_log import TurnLog
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.recording import RecordedTurn
     from hermes_nb.sessions.resume import Resumable
     from hermes_nb.sessions.session import Session
+    from hermes_nb.store.sqlite import Store
 
-STORE_EVERY_S = 0.05
 STOP_GRACE_S = 0.6  # how long the worker has to end a stopped turn before it is replaced
 
 
@@ -59,7 +64,12 @@ class Turn:
         replaces: str | None = None,
         resumes: Resumable | None = None,
         parts: str | list[dict[str, str]] | None = None,
+        labels: Mapping[str, Any] | None = None,
+        limits: budget.Limits = budget.NO_LIMITS,
+        recorded: RecordedTurn | None = None,
+        is_live: bool = False,
     ) -> None:
+        self._labels, self._limits, self._recorded, self._is_live = dict(labels or {}), limits, recorded, is_live
         self._parts = parts if parts is not None else prompt
         self.id, self.prompt, self.session_id, self.agent_name = turn_id, prompt, session.id, agent.name
         self.number: int | None = None
@@ -68,9 +78,8 @@ class Turn:
         self._caller, self._shown_in, self._timeout_s, self._replaces = caller, shown_in, timeout_s, replaces
         self._resumes = resumes
         self._attempt = resumes.attempt if resumes else 1
-        self._events: list[Event] = []
-        self._unstored: list[Event] = []
-        self._store_timer: asyncio.TimerHandle | None = None
+        self._log = TurnLog(agent.hermes, sink, session_id=session.id, turn_id=turn_id, attempt=self._attempt)
+        self._steers = Steers(self)
         self._give_up_timer: asyncio.TimerHandle | None = None
         self._is_sent = False
         self._n_sends = 0
@@ -106,7 +115,7 @@ class Turn:
     @property
     def events(self) -> list[Event]:
         """The events so far, in order of arrival."""
-        return list(self._events)
+        return list(self._log.events)
 
     @property
     def result(self) -> RunResult | None:
@@ -117,6 +126,26 @@ class Turn:
     def stop_reason(self) -> str | None:
         """Why the turn was asked to stop (`user`, `interrupt`, `timeout`, `cancelled`, `closed`); None if it was not."""
         return self._stop_reason
+
+    @property
+    def unread_steer(self) -> str | None:
+        """What was put in and never read by the model, which ended before: the next question. None when there is nothing."""
+        return self._steers.unread
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether it is answered from a recording."""
+        return self._recorded is not None
+
+    @property
+    def first_day(self) -> str:
+        """The day its session began."""
+        return self._session.first_day
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """Model, instructions and tools it was asked with, in a few hashes."""
+        return profile(self.agent, self._tools)
 
     def running_tools(self) -> list[str]:
         """Names of the turn's tools whose function is still running, also after a stop they ignore."""
@@ -135,7 +164,17 @@ class Turn:
         """
         if self.is_done or not text.strip():
             return False
+        self._steers.sent(text)
         return self._io.call(self._worker.steer(self.id, text))
+
+    def put_in(self, text: str) -> None:
+        """`steer` without waiting to hear whether it is read; `unread_steer` tells in the end."""
+        self._steers.sent(text)
+        self._io.soon(self._send_steer, text)
+
+    def _send_steer(self, text: str) -> None:
+        if self._is_sent:
+            self._worker.send("turn.steer", turn_id=self.id, text=text)
 
     def approve(self, request_id: str, answer: str = "once") -> None:
         """Answer a request for approval: `once`, `always` (this tool with these arguments, this session) or `deny`.
@@ -196,11 +235,18 @@ class Turn:
         if self._result is not None:
             return self._result
         if until_asked and self._serving.n_waiting:
-            return self._make_result(self._serving.waiting_status, self._partial_text())
+            return self._make_result(self._serving.waiting_status, self._log.partial_text())
         raise TimeoutError(f"Turn {self.id} is still {self.status} after {timeout_s or 0:g} s.")
 
     def _interrupted(self) -> None:
         self.stop("interrupt")
+
+    def tell(self, events: Sequence[Event]) -> None:
+        """Be the handle of a turn that ended in an earlier kernel, from its events, instead of beginning."""
+        last = max(e.attempt for e in events)
+        self._log.events += [e for e in events if e.attempt == last]
+        self._result = self._ended_result()
+        self._wake.set()
 
     # -- the IO loop's half --------------------------------------------------------------------------------------
     def begin(self) -> None:
@@ -219,11 +265,11 @@ class Turn:
                     self._ended.clear()
                     await self._send()
                     await self._ended.wait()
-                self._session.add(self._events)
+                self._session.add(self._log.events)
         except asyncio.CancelledError:
             self._end_here("turn.stopped", status=self._stop_status, reason=self._stop_reason or "closed", text="")
         except HermesNbError as exc:
-            self._end_here("turn.failed", error=str(exc), error_type=type(exc).__name__, text=self._partial_text())
+            self._end_here("turn.failed", error=str(exc), error_type=type(exc).__name__, text=self._log.partial_text())
         except Exception as exc:  # noqa: BLE001 - a fault of ours must end the turn too, and be seen
             self._end_here("turn.failed", error=f"Internal error: {exc!r}", error_type=type(exc).__name__, text="")
         await self._finish()
@@ -235,7 +281,11 @@ class Turn:
             folder = self.agent.instance.worker.folder
             await asyncio.to_thread(bring, self.id, self._resumes.journal, folder.journal)
         self._number_and_notices(bound)
-        await self._session.keep(await self._hermes.opened_store(), title=self.prompt)
+        store = await self._kept_store()
+        limits = await budget.for_wire(
+            store, turn=self._limits, session=budget.of_session(self.agent.config.session_options),
+            session_id=self.session_id, turn_id=self.id,
+        )  # fmt: skip
         if self._stop_reason is not None:
             raise asyncio.CancelledError
         if self._timeout_s is not None:
@@ -247,80 +297,58 @@ class Turn:
             prompt=self._parts,
             history=self._session.history(without=self._replaces, before=self.id if self._resumes else None),
             attempt=self._attempt,
-            date=self._session.first_day,
             tools=[t.spec().to_dict() for t in self._tools],
             timeout_s=None,
             runtime=self.agent.runtime_name,
             n_prior_turns=self._session.n_turns,
-            labels=self._labels(),
+            labels=self._told(),
+            **{"date": self._session.first_day, **self._more_keys(limits)},
         )
         self._is_sent = True
         self._n_sends += 1
+
+    async def _kept_store(self) -> Store | None:
+        """The store with the session's row in it; None, and a warning, when it fails: the worker's journal is the log."""
+        try:
+            store = await self._hermes.opened_store()
+            await self._session.keep(store, title=self.prompt)
+        except StoreError as exc:
+            self._log.warn_unstored(exc)
+            return None
+        return store
+
+    def _more_keys(self, limits: list[dict[str, Any]]) -> dict[str, Any]:
+        more: dict[str, Any] = {"budget": limits} if limits else {}
+        if self._recorded is not None:
+            told = self._recorded.for_wire(self._hermes.replay_file, profile=self.profile, is_live=self._is_live)
+            more |= {"replay": told, "date": self._recorded.head.get("date") or self._session.first_day}
+        return more
 
     def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
         self.number = self._session.n_turns + 1
         for code, text in self.agent.take_notices():
             self.emit("warning", {"code": code, "message": text})
 
-    def _labels(self) -> dict[str, Any]:
+    def _told(self) -> dict[str, Any]:
         """What the turn's first event says besides; a resume compares it with what is then."""
-        labels: dict[str, Any] = {"profile": profile(self.agent, self._tools)}
-        if self._replaces:
-            labels["replaces"] = self._replaces
-        return labels
+        labels = {"profile": self.profile, **self._labels}
+        return labels | ({"replaces": self._replaces} if self._replaces else {})
 
     def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
         """An event of the kernel's own making."""
-        self.on_event(
-            self._hermes.numberer.make(
-                kind,
-                session_id=self.session_id,
-                turn_id=self.id,
-                span_id=span_id or self.id,
-                parent_id=self.id if span_id else None,
-                attempt=self._attempt,
-                data=data,
-            )
-        )
+        self.on_event(self._log.make(kind, data, span_id=span_id))
 
     def on_event(self, event: Event) -> None:
         """Take an event: keep it, show it, store it soon."""
         if self._result is not None:
             return
-        self._events.append(event)
-        self._unstored.append(event)
-        self._sink.feed(event)
-        if event.kind in ("approval.requested", "clarify.requested") and event.producer != self._hermes.numberer.producer:
-            self._serving.ask_worker_question(dict(event.data))
-        if self._store_timer is None:
-            self._store_timer = self._io.loop.call_later(STORE_EVERY_S, self._store_soon)
-
-    def _store_soon(self) -> None:
-        self._io.task(self._flush())
-
-    async def _flush(self) -> None:
-        if self._store_timer is not None:
-            self._store_timer.cancel()
-            self._store_timer = None
-        batch, self._unstored = self._unstored, []
-        if not batch:
+        self._log.take(event)
+        if event.producer == self._hermes.numberer.producer:
             return
-        try:
-            await (await self._hermes.opened_store()).ingest(batch)
-        except StoreError as exc:
-            self._hermes.warn(f"store-{exc.errno}", str(exc))
-            self._sink.feed(self._unstorable(str(exc)))
-
-    def _unstorable(self, text: str) -> Event:
-        event = self._hermes.numberer.make(
-            "warning",
-            session_id=self.session_id,
-            turn_id=self.id,
-            span_id=self.id,
-            data={"code": "store", "message": f"{text} The answer is shown, and the worker's journal has it."},
-        )
-        self._events.append(event)
-        return event
+        if event.kind in ("approval.requested", "clarify.requested"):
+            self._serving.ask_worker_question(dict(event.data))
+        if event.kind == "steer.received":
+            self._steers.settle(event.data)
 
     def on_tool_call(self, message: dict[str, Any]) -> None:
         """Serve a call of a notebook tool."""
@@ -337,7 +365,7 @@ class Turn:
 
     def tool_call_id(self, span_id: str) -> str:
         """The model's id of the call whose span that is; models may use an id twice, spans are unique."""
-        started = (e for e in reversed(self._events) if e.kind == "tool.started" and e.span_id == span_id)
+        started = (e for e in reversed(self._log.events) if e.kind == "tool.started" and e.span_id == span_id)
         return next((str(e.data.get("tool_call_id", "")) for e in started), "")
 
     def tool_result(self, **keys: Any) -> None:
@@ -347,7 +375,7 @@ class Turn:
     def on_done(self, message: dict[str, Any]) -> None:
         """The worker says the turn is over; its last event has arrived before."""
         self._raw = dict(message.get("raw") or {})
-        if not any(e.is_turn_end for e in self._events):
+        if not any(e.is_turn_end for e in self._log.events):
             end = {k: v for k, v in message.items() if k not in ("v", "kind", "turn_id", "raw") and v is not None}
             kind = {"stopped": "turn.stopped", "timed_out": "turn.stopped", "failed": "turn.failed"}
             self.emit(kind.get(str(message.get("status")), "turn.completed"), end)
@@ -355,16 +383,16 @@ class Turn:
 
     def on_worker_end(self, error: WorkerError) -> None:
         """The worker is gone: what was shown is kept, the turn has failed (or is stopped, when it was stopping)."""
-        is_taken = any(e.producer != self._hermes.numberer.producer for e in self._events)
+        is_taken = any(e.producer != self._hermes.numberer.producer for e in self._log.events)
         if self._stop_reason is None and not is_taken and self._n_sends == 1:
             self._is_unheard = True
             self._end()
         elif self._stop_reason is not None:
             self._end_here(
-                "turn.stopped", status=self._stop_status, reason=self._stop_reason, text=self._partial_text()
+                "turn.stopped", status=self._stop_status, reason=self._stop_reason, text=self._log.partial_text()
             )
         else:
-            self._end_here("turn.failed", error=str(error), error_type=type(error).__name__, text=self._partial_text())
+            self._end_here("turn.failed", error=str(error), error_type=type(error).__name__, text=self._log.partial_text())
 
     @property
     def _stop_status(self) -> str:
@@ -393,29 +421,17 @@ class Turn:
                 "turn.stopped",
                 status=self._stop_status,
                 reason=self._stop_reason or "user",
-                text=self._partial_text(),
+                text=self._log.partial_text(),
             )
             self._worker.forget(self.id)
             self._worker.replace()
 
-    def _partial_text(self) -> str:
-        """What the model had said since its last call began."""
-        text = ""
-        for event in self._events:
-            if event.kind == "model.started":
-                text = ""
-            elif event.kind == "model.delta":
-                text += str(event.data.get("text", ""))
-            elif event.kind == "model.completed":
-                text = str(event.data.get("text", ""))
-        return text
-
     def _end_here(self, kind: str, **data: Any) -> None:
         """End a turn that its worker can't end."""
-        if any(e.is_turn_end for e in self._events):
+        if any(e.is_turn_end for e in self._log.events):
             self._end()
             return
-        if not any(e.kind == "turn.started" for e in self._events):
+        if not any(e.kind == "turn.started" for e in self._log.events):
             model = self.agent.model
             self.emit(
                 "turn.started",
@@ -428,7 +444,7 @@ class Turn:
                     "runtime": self.agent.runtime_name,
                     "tools": [t.name for t in self._tools],
                     "n_history_messages": 0,
-                    **self._labels(),
+                    **self._told(),
                 },
             )
         self.emit(kind, {**data, "duration_ms": (time.perf_counter() - self._began_s) * 1000})
@@ -443,14 +459,22 @@ class Turn:
     async def _finish(self) -> None:
         """Store, show and hand over the result; on every path, exactly once."""
         self._worker.forget(self.id)
-        await self._flush()
-        end = next((e for e in reversed(self._events) if e.is_turn_end), None)
-        data: Mapping[str, Any] = end.data if end is not None else {}
-        status = str(data.get("status") or ("failed" if end is None or end.kind == "turn.failed" else "completed"))
-        result = self._make_result(status, str(data.get("text") or ""))
+        self._steers.close()
+        if self._hermes.tape is not None:
+            problem = await keep_soon(self._hermes.tape, self._hermes.turns)
+            if problem is not None:
+                self.emit("warning", {"code": "recording", "message": problem})
+        await self._log.flush()
+        result = self._ended_result()
         self._show(result)
         self._result = result
         self._wake.set()
+
+    def _ended_result(self) -> RunResult:
+        end = next((e for e in reversed(self._log.events) if e.is_turn_end), None)
+        data: Mapping[str, Any] = end.data if end is not None else {}
+        status = str(data.get("status") or ("failed" if end is None or end.kind == "turn.failed" else "completed"))
+        return self._make_result(status, str(data.get("text") or ""))
 
     def _make_result(self, status: str, text: str) -> RunResult:
         return RunResult(
@@ -459,7 +483,7 @@ class Turn:
             session_id=self.session_id,
             turn_id=self.id,
             raw=self._raw,
-            events=tuple(self._events),
+            events=tuple(self._log.events),
             values=self._serving.values,
             shown_in=self._shown_in,
         )

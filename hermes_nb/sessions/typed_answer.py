@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.model.content import ContentPart
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.tools.answer import AnswerError, parse, repair, request
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.order import TurnOptions
+
+
+def further(options: TurnOptions) -> TurnOptions:
+    """The options of the one further round: those of the first, under a key of its own."""
+    key = options.get("idempotency_key")
+    return options if key is None else {**options, "idempotency_key": f"{key} (further round)"}
 
 
 class TypedAnswer:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hermes_nb import _settings
 from hermes_nb.testing.scripted import ScriptedModel
 from hermes_nb.testing.step import Script
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.hermes import Hermes
 
 
 @pytest.fixture
@@ -21,3 +27,31 @@ def scripted_model() -> Iterator[Callable[..., ScriptedModel]]:
             return opened.enter_context(ScriptedModel(script, **options))
 
         yield start
+
+
+@pytest.fixture
+def hermes_recording(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hermes]:
+    """A `Hermes` whose models answer from a recording kept beside the test: no key, no network, no cost.
+
+    The file is `recordings/<module>.<test>.jsonl` in the test's folder. Make it, or make it anew, by running the test once
+    with HERMES_NB_RECORD=1: the models then answer themselves.
+
+    Example:
+        async def test_my_agent_finds_the_best_customer(hermes_recording):
+            bound = hermes_recording.bind(my_agent)
+            assert "Acme" in (await bound.run("Which customer is best?")).text
+    """
+    from hermes_nb.sessions.hermes import Hermes
+
+    test = re.sub(r"[^\w.-]+", "-", f"{request.path.stem}.{request.node.name}").strip("-")
+    file = request.path.parent / "recordings" / f"{test}.jsonl"
+    is_recorded_now = _settings.variable("HERMES_NB_RECORD") == "1"
+    if not is_recorded_now and not file.exists():
+        pytest.fail(f"There is no recording {file}. Run the test once with HERMES_NB_RECORD=1 to make it.", pytrace=False)
+    hermes = Hermes.open_local(state=tmp_path / "hermes-state", replay=None if is_recorded_now else file)
+    try:
+        if is_recorded_now:
+            hermes.record(file)
+        yield hermes
+    finally:
+        hermes.close()

@@ -54,6 +54,19 @@ class ResultStore:
                 self._values.popitem(last=False)
         return result_id
 
+    def restore(self, result_id: str, value: Any) -> None:
+        """Keep a result that another process cut, under the id it gave it."""
+        with self._lock:
+            self._values[result_id] = value
+            while len(self._values) > self._max_results:
+                self._values.popitem(last=False)
+
+    @property
+    def newest(self) -> tuple[str, Any] | None:
+        """Id and value of what was kept last; None when nothing was."""
+        with self._lock:
+            return next(reversed(self._values.items()), None)
+
     def get(self, result_id: str) -> Any:
         """The whole value.
 

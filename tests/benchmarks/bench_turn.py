@@ -45,16 +45,19 @@ print(statistics.median(seconds))
 """
 FOUR = """
 import asyncio
-async def four(at_once):
-    sessions = [await bound.new_session() for _ in range(4)]
+hermes = bound.hermes
+four = [bound, *(hermes.bind(Agent(name, model=bound.model)) for name in ("two", "three", "four"))]
+for one in four:
+    await one.run("hello", show=False)
+async def timed(at_once):
     began_s = time.perf_counter()
     if at_once:
-        await asyncio.gather(*(bound.run("slow", session_id=s, show=False) for s in sessions))
+        await asyncio.gather(*(one.run("slow", show=False) for one in four))
     else:
-        for s in sessions:
-            await bound.run("slow", session_id=s, show=False)
+        for one in four:
+            await one.run("slow", show=False)
     return time.perf_counter() - began_s
-print(await four(False), await four(True))
+print(await timed(False), await timed(True))
 """
 DELTAS = """
 import os

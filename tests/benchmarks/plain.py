@@ -63,6 +63,8 @@ def main(url: str, what: str) -> None:
         out["tool"] = statistics.median(timed(first, "tool", 2) for _ in range(15))
         out["deltas"] = timed(first, "deltas")
         agents = [agent() for _ in range(4)]
+        for one in agents:
+            one.run_conversation("hello")
         start_s = time.perf_counter()
         for one in agents:
             one.run_conversation("slow")

@@ -133,6 +133,7 @@ def test_a_wait_counts_interrupts_and_raises_nothing(guard):
     with guard.wait(frame):
         interrupt_by_user()
         interrupt_by_user()
+        frame.n_told = frame.n_user
     assert frame.n_user == 2
 
 
@@ -161,6 +162,41 @@ async def test_awaiting_turns_the_first_interrupt_into_a_call(guard):
             await asyncio.sleep(0)
         assert told == [1, 2]
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_signal_that_waits_when_the_handler_is_restored_is_passed_on(guard, monkeypatch):
+    """`signal.signal` runs the handler of a waiting signal before it changes anything."""
+    heard: list[str] = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append("before"))
+    leave = Frame.leave
+
+    def leave_late(frame: Frame) -> None:
+        leave(frame)
+        guard._on_signal(signal.SIGINT, None)
+
+    monkeypatch.setattr(Frame, "leave", leave_late)
+    try:
+        guard.run(Frame(is_wait=False), lambda: None)
+        assert heard == ["before"]
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_that_a_wait_did_not_pass_on_reaches_the_handler_before(guard):
+    heard: list[str] = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append("before"))
+    try:
+        frame = Frame(is_wait=True)
+        with guard.wait(frame):
+            interrupt_by_user()
+        assert heard == ["before"]
+        frame = Frame(is_wait=True)
+        with guard.wait(frame):
+            interrupt_by_user()
+            frame.n_told = frame.n_user
+        assert heard == ["before"]
     finally:
         signal.signal(signal.SIGINT, before)
 

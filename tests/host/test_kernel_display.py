@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -105,6 +106,19 @@ def test_a_quiet_turn_sends_nothing(kernel):
         "[sink.feed(e) for e in answer_log(5)]; sink.finish({'text/plain': 'x'})"
     )
     assert reply.of("display_data", "update_display_data") == []
+
+
+@pytest.mark.parametrize("name", ["hostile", "unicode"])
+def test_any_text_gets_through_the_wire(kernel, name):
+    """Lone surrogates and control characters would break the JSON of a message."""
+    path = Path(__file__).parent.parent / "golden" / f"{name}.jsonl"
+    reply = kernel.run(
+        "from pathlib import Path; from hermes_nb.model.event import Event\n"
+        f"log = [Event.from_json(l) for l in Path({str(path)!r}).read_text('utf-8').splitlines() if l]\n"
+        "feeding = Feeding(host, log, seconds=0.3).begin(); feeding.join()",
+        cell_id="c1",
+    )
+    assert set(applied(reply)[0]) == TYPES
 
 
 # -- a saved notebook ----------------------------------------------------------------------------------------------

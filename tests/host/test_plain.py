@@ -6,13 +6,13 @@ import asyncio
 import contextvars
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 
 import pytest
 
-from hermes_nb.host.detect import current
 from hermes_nb.host.plain import PlainHost
 from hermes_nb.tools.decorator import tool
 from tests.host.fake_turn import FakeTurn
@@ -58,10 +58,14 @@ def interrupt(turn: FakeTurn) -> None:
         turn.thread.join(0.5)
 
 
-def test_a_test_run_is_a_plain_process():
-    host = current()
-    assert (host.name, host.is_interactive, host.cell_id()) == ("plain", False, None)
-    host.close()
+def test_a_script_is_a_plain_process():
+    code = """
+from hermes_nb.host.detect import current
+host = current()
+assert (host.name, host.is_interactive, host.cell_id()) == ("plain", False, None)
+host.close()
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
 
 
 async def test_sync_tools_run_on_the_main_thread_in_call_order_while_the_caller_awaits(host):

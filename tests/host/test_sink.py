@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hermes_nb.host.display_sink import WAITING, DisplaySink, replaces_outputs
-from hermes_nb.host.sink import NullSink, redraw_interval_s
+from hermes_nb.host.sink import Budget, NullSink
 from hermes_nb.host.stream_sink import StreamSink
 from hermes_nb.host.tail import last_lines
 from hermes_nb.model.event import Event
@@ -70,7 +70,7 @@ FINAL = {"text/markdown": "**4**", "text/html": "<b>4</b>", "text/plain": "4"}
 
 def display(timer: HandTimer, **options) -> tuple[DisplaySink, Outlet]:
     outlet = Outlet(timer, **options)
-    return DisplaySink(outlet, timer, timer.clock), outlet
+    return DisplaySink(outlet, timer, Budget(), timer.clock), outlet
 
 
 def test_something_shows_before_the_first_event(timer):
@@ -178,9 +178,15 @@ def test_who_is_known_to_update():
     assert not replaces_outputs({})
 
 
-def test_the_interval_grows_with_the_text():
-    assert redraw_interval_s(10) == 0.1
-    assert redraw_interval_s(600_000) == 2.0
+def test_the_interval_grows_with_the_text_and_with_the_turns_that_show_at_once():
+    budget = Budget()
+    budget.open()
+    assert budget.interval_s(10) == 0.1
+    assert budget.interval_s(600_000) == 2.0
+    budget.open()
+    assert budget.interval_s(600_000) == 4.0
+    budget.close()
+    assert budget.interval_s(600_000) == 2.0
 
 
 def test_a_null_sink_shows_nothing(capsys):

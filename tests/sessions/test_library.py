@@ -26,16 +26,16 @@ async def test_an_export_goes_on_elsewhere_with_the_same_messages(own: Hermes, m
     await bound.fork(at=first.turn_id)
     await bound.run("second")
     file = tmp_path / "talks.jsonl"
-    assert own.export_sessions(file, bound.session_id) == 2
+    assert own.library.export(file, bound.session_id) == 2
     with file.open(encoding="utf-8") as lines:
         head = json.loads(next(lines))
     assert (head["format"], head["version"]) == ("hermes-nb sessions", 1)
     assert "sk-scripted" not in file.read_text(encoding="utf-8")
     async with Hermes.local(state=tmp_path / "other") as other:
-        n_sessions, n_new = other.import_sessions(file)
+        n_sessions, n_new = other.library.load(file)
         assert n_sessions == 2
         assert n_new > 6
-        assert other.import_sessions(file) == (2, 0)
+        assert other.library.load(file) == (2, 0)
         there = other.bind(Agent("teller", model=model.model))
         await there.open_session(str(bound.session_id))
         await there.run("third")
@@ -55,7 +55,7 @@ def test_a_file_that_is_none_is_named(own: Hermes, tmp_path: Path) -> None:
     ):  # fmt: skip
         file.write_text(text)
         with pytest.raises(UsageError, match=message):
-            own.import_sessions(file)
+            own.library.load(file)
 
 
 async def test_deleted_is_gone_from_store_and_journals(own: Hermes, make: Make) -> None:
@@ -64,19 +64,19 @@ async def test_deleted_is_gone_from_store_and_journals(own: Hermes, make: Make) 
     kept = await bound.run("keep this")
     await bound.new_session()
     gone = await bound.run("forget this")
-    assert own.delete_session(gone.session_id) == gone.session_id
+    assert own.library.delete(gone.session_id) == gone.session_id
     assert bound.session_id is None
     for journal in own.state_dir.glob("instances/*/journal.db*"):
         assert b"secret answer" not in journal.read_bytes() or journal.name.endswith("-wal")
     own.io.call(own.rebuild())
     assert [row.session_id for row in own.sessions()] == [kept.session_id]
-    assert own.search("secret") == []
+    assert own.library.search("secret") == []
     with pytest.raises(SessionNotFoundError):
-        own.delete_session(gone.session_id)
+        own.library.delete(gone.session_id)
     turn = await bound.start("running")
     model.wait_for_requests(3)
     with pytest.raises(UsageError, match="running turn"):
-        own.delete_session(turn.session_id)
+        own.library.delete(turn.session_id)
     turn.stop()
     await turn.wait()
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import Any
 
 from hermes_nb.errors import UsageError
 from hermes_nb.magics import _asked
 from hermes_nb.magics._asked import Asked
 from hermes_nb.magics._context import Context
-from hermes_nb.magics._parser import Parser, name_list, positive_number, variable_name
+from hermes_nb.magics._parser import Parser, amount, name_list, positive_count, positive_number, variable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ Without -a the only agent is asked, or the default one. Without -s an agent's ru
 is run again: that adds a turn, unless --again replaces the turn the cell made before.
 A stopped run ends the cell as KeyboardInterrupt, a failed one as an error in one line; NAME of -o holds the partial result.
 A tool that needs an approval is asked about in the cell; where nobody can answer it is denied, unless --yes is given.
+--replay answers from what %hermes record wrote; HERMES_NB_REPLAY=FILE does so for the whole notebook.
 With --background NAME holds the running turn, and its RunResult from the first cell that starts after it ended."""
 TAKES_CELL = True
 
@@ -66,6 +68,14 @@ def parser() -> Parser:
         help="a type of the notebook or of Python: the answer comes validated, as the result's `value`",
     )
     parser.add_argument("--yes", action="store_true", help="allow every tool that needs an approval, unasked")
+    parser.add_argument("--max-cost", metavar="USD", type=amount, help="no further model call once it cost so much")
+    parser.add_argument("--max-tokens", metavar="N", type=positive_count, help="the same for tokens, in and out")
+    parser.add_argument("--steer", action="store_true", help="put the question into the session's running turn, if any")
+    parser.add_argument("--replay", metavar="FILE", help="answer from this recording; no key, nothing is sent")
+    parser.add_argument("--live", action="store_true", help="let what the recording does not hold go to the model")
+    parser.add_argument(
+        "--on", metavar="RUNTIME", help="where: flyte, flyte:local, or a variable that holds a runtime, e.g. Flyte(...)"
+    )
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
 
@@ -94,7 +104,8 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     if options.returns:
         from hermes_nb.sessions.typed_answer import TypedAnswer
     answer = TypedAnswer(_type(context, options.returns)) if options.returns else None
-    bound = context.pick(options.agent)
+    with contextlib.nullcontext() if options.replay is None else context.hermes.replayed(options.replay):
+        bound = context.pick(options.agent)
     session_id = _session_id(bound, options.session)
     run = context.cells.current()
     before = context.cells.previous_turn(run)
@@ -102,6 +113,8 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     for _, text in bound.take_notices():
         print(text, flush=True)
     parts = _with_images(context, options, answer.prompt(prompt) if answer else prompt)
+    if options.on is not None:
+        bound = context.hermes.bind_on(bound, context.runtime(options.on))
     turn = bound.submit(
         parts,
         session_id=session_id,
@@ -110,6 +123,11 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
         timeout_s=options.timeout,
         again=replaces or False,
         quiet=options.quiet,
+        mode="steer" if options.steer else "enqueue",
+        max_cost_usd=options.max_cost,
+        max_tokens=options.max_tokens,
+        replay=options.replay,
+        replay_miss="live" if options.live else None,
     )
     run.turns.append(turn)
     if options.background:

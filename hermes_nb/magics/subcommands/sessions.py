@@ -60,14 +60,14 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     elif options.rename is not None:
         if options.session is None:
             raise UsageError("--rename needs the session: %hermes sessions SESSION --rename TITLE")
-        print(f"Session {hermes.rename_session(options.session, options.rename)} is now {options.rename.strip()!r}.")
+        print(f"Session {hermes.library.rename(options.session, options.rename)} is now {options.rename.strip()!r}.")
     elif options.delete is not None:
-        print(f"Session {hermes.delete_session(options.delete)} is deleted.")
+        print(f"Session {hermes.library.delete(options.delete)} is deleted.")
     elif options.export_file is not None:
-        n_sessions = hermes.export_sessions(Path(options.export_file).expanduser(), options.session)
+        n_sessions = hermes.library.export(Path(options.export_file).expanduser(), options.session)
         print(f"{_counted(n_sessions, 'session')} written to {options.export_file}.")
     elif options.import_file is not None:
-        n_sessions, n_new = hermes.import_sessions(Path(options.import_file).expanduser())
+        n_sessions, n_new = hermes.library.load(Path(options.import_file).expanduser())
         print(f"{_counted(n_sessions, 'session')} read from {options.import_file}; {_counted(n_new, 'event')} were new.")
     else:
         _list(context, options)
@@ -99,7 +99,7 @@ def _list(context: Context, options: argparse.Namespace) -> None:
 
 
 def _search(context: Context, options: argparse.Namespace) -> None:
-    hits = [h for h in context.hermes.search(options.search) if options.agent in (None, h.agent)][: options.limit]
+    hits = [h for h in context.hermes.library.search(options.search) if options.agent in (None, h.agent)][: options.limit]
     if not hits:
         print(f"Nothing is found for {options.search!r}.")
         return

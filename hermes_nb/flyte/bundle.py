@@ -1,0 +1,175 @@
+"""What travels: this package's own source, the user's local modules, and each tool's function as bytes.
+
+All of it is made once, when a run is submitted, and is bytes from then on: a task's closure holds nothing that pickles
+differently tomorrow, so that Flyte knows a child again on a retry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import pickletools
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hermes_nb._require import require
+
+ROOMS = ("", "model", "engine", "tools", "views", "flyte")  # of this package, what a task needs
+_STAMP = (2020, 1, 1, 0, 0, 0)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """The bytes of a promotion.
+
+    Attributes:
+        code: A zip of this package's rooms and of the local modules, put on the path inside a tool's task.
+        turn_code: The same for the turn's task, with what the report's page is made of.
+        tools: Tools that run as child actions, each pickled alone, by name.
+        inline: The tools that run inside the turn, pickled together so that they share their state; b"" when there are none.
+        local_modules: Names of the local modules in `code`.
+        modules: Top-level names of the other modules that the tools need.
+    """
+
+    code: bytes
+    turn_code: bytes
+    tools: Mapping[str, bytes] = field(default_factory=dict)
+    inline: bytes = b""
+    local_modules: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """How much is uploaded at least, before compression."""
+        return len(self.turn_code) + len(self.inline) + sum(len(data) + len(self.code) for data in self.tools.values())
+
+
+def dumps(value: Any) -> bytes:
+    """The value by cloudpickle: what a notebook defined travels by value, what a module defines by name."""
+    data: bytes = require("cloudpickle", why="to ship a notebook's functions").dumps(value)
+    return data
+
+
+def pickled(value: Any) -> bytes | None:
+    """The value's pickle; None when it can't be pickled, whatever it raises then."""
+    try:
+        return dumps(value)
+    except Exception:  # noqa: BLE001 - anything may be raised by what an object does when it is pickled
+        return None
+
+
+def digest(code: bytes) -> str:
+    """Names some code: 16 hexadecimal digits."""
+    return hashlib.sha256(code).hexdigest()[:16]
+
+
+def pack(tools: Mapping[str, bytes], inline: bytes, modules: Iterable[str]) -> Bundle:
+    """The bundle of pickled tools; `modules` are the top-level names they need."""
+    local = sorted(name for name in modules if is_local(name))
+    others = sorted(name for name in modules if name not in local and name not in sys.stdlib_module_names)
+    code, turn_code = (_with_modules(source_zip(with_assets=whole), local) for whole in (False, True))
+    return Bundle(code, turn_code, tools, inline, tuple(local), tuple(others))
+
+
+def source_zip(*, with_assets: bool = False) -> bytes:
+    """This package's rooms as a zip, the same bytes for the same source; with what a page is made of, or without."""
+    root = Path(__file__).parents[1]
+    files = {}
+    for room in ROOMS:
+        assets = sorted((root / room / "assets").glob("*")) if with_assets else []
+        for path in [*sorted((root / room).glob("*.py")), *assets]:
+            files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
+    return _zip(files)
+
+
+def _with_modules(code: bytes, names: Sequence[str]) -> bytes:
+    if not names:
+        return code
+    files: dict[str, bytes] = {}
+    with zipfile.ZipFile(io.BytesIO(code)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    for name in names:
+        files |= module_files(name)
+    return _zip(files)
+
+
+def module_files(name: str) -> dict[str, bytes]:
+    """Source files of a local module or package as they are on disk now, by their place in the zip."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        return {}
+    origin = Path(spec.origin)
+    if spec.submodule_search_locations is None:
+        return {origin.name: origin.read_bytes()}
+    folder = origin.parent
+    return {
+        f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in sorted(folder.rglob("*.py"))
+    }
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, _STAMP)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, files[name])
+    return buffer.getvalue()
+
+
+def named_modules(data: bytes) -> set[str]:
+    """Top-level names of the modules that a pickle refers to by name."""
+    found: set[str] = set()
+    memo: dict[int, Any] = {}
+    pushed: list[Any] = [None, None]
+    is_module_next = False
+    for opcode, argument, _ in pickletools.genops(data):
+        if opcode.name in ("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"):
+            memo[len(memo) if argument is None else argument] = pushed[-1]
+            continue
+        if opcode.name == "STACK_GLOBAL":
+            module = str(pushed[-2])
+            found.add(module)
+            is_module_next = module.startswith("cloudpickle") and pushed[-1] == "subimport"
+            pushed.append(None)
+            continue
+        value = memo.get(int(argument or 0)) if opcode.name in ("GET", "BINGET", "LONG_BINGET") else None
+        pushed.append(argument if "UNICODE" in opcode.name else value)
+        if is_module_next and isinstance(pushed[-1], str):
+            found.add(pushed[-1])
+            is_module_next = False
+    return {n for n in (f.partition(".")[0] for f in found) if n not in ("builtins", "__main__", "cloudpickle", "None")}
+
+
+def is_local(name: str) -> bool:
+    """Whether a top-level module is the user's own: a source file outside the interpreter and its installed packages."""
+    if name in sys.stdlib_module_names or name in ("hermes_nb", "__main__"):
+        return False
+    module = sys.modules.get(name)
+    origin = _origin(module, name)
+    if origin is None or not origin.endswith(".py"):
+        return False
+    path = Path(origin).resolve()
+    installed = {Path(p).resolve() for p in (*sysconfig.get_paths().values(), *_site_folders())}
+    return not any(path.is_relative_to(folder) for folder in installed)
+
+
+def _origin(module: ModuleType | None, name: str) -> str | None:
+    if module is not None:
+        return getattr(module, "__file__", None)
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None else spec.origin
+
+
+def _site_folders() -> list[str]:
+    return [p for p in sys.path if Path(p).name in ("site-packages", "dist-packages")]

@@ -1,0 +1,207 @@
+"""An agent as a module in the adapter's own idiom: readable, with the tools' source and imports, run by `flyte run`.
+
+The module needs flyte, the adapter and hermes-agent, no notebook and no hermes_nb. What can't be written as source is an
+error, never left out silently.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pprint
+import sys
+import textwrap
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hermes_nb.errors import UsageError
+from hermes_nb.flyte.plan import Plan
+from hermes_nb.flyte.scan import functions_in, is_of_notebook, used_by
+from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE, how
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.tools.decorator import Tool
+
+LITERAL_CHARS = 2_000  # a variable longer than this is not written out
+
+
+def export(plan: Plan, path: str | Path) -> Path:
+    """Write the module.
+
+    Args:
+        plan: Of the agent (see `preflight`).
+        path: The file to write; an existing one is replaced.
+
+    Raises:
+        UsageError: A tool's source can't be found, or a variable it uses can't be written as source.
+    """
+    path = Path(path)
+    path.write_text(source(plan), encoding="utf-8")
+    return path
+
+
+def source(plan: Plan) -> str:
+    """The module's text."""
+    spec = plan.spec
+    parts = _Parts()
+    for tool in plan.tools.values():
+        parts.take(tool)
+    name = spec.environment_name.replace("-", "_")
+    image = _image(plan)
+    secrets = ", ".join(f"flyte.Secret(key={k!r}, as_env_var={v!r})" for v, k in spec.secrets.items())
+    lines = [
+        f'"""Agent {spec.agent!r} on Flyte.',
+        "",
+        f'Run it:  flyte run {{this file}} {name} --prompt "..."',
+        '"""',
+        "",
+        *sorted({"import os", "import flyte", *parts.imports}, key=_import_order),
+        "from flyteplugins.agents.hermes import run_agent, tool",
+        "",
+        "env = flyte.TaskEnvironment(",
+        f"    {spec.environment_name!r},",
+        f"    image={image},",
+        *([f"    secrets=[{secrets}],"] if secrets else []),
+        '    env_vars={"PYTHONHASHSEED": "0"},',
+        ")",
+        "",
+        *parts.definitions,
+        "",
+        *[line for tool in plan.tools.values() for line in _tool(tool)],
+        f"@env.task(report=True, retries={plan.config.retries})",
+        f"async def {name}(prompt: str) -> str:",
+        f'    """{_one_line(spec.instructions) or "Answer the prompt."}"""',
+        "    return await run_agent(",
+        "        prompt,",
+        f"        tools=[{', '.join(_function_name(t) for t in plan.tools.values())}],",
+        f"        model={spec.model['id']!r},",
+        f"        instructions={spec.instructions!r},",
+        f"        name={spec.agent!r},",
+        *[f"        {line}," for line in _model(plan)],
+        "    )",
+        "",
+    ]
+    text = "\n".join(lines)
+    ast.parse(text)
+    return text
+
+
+class _Parts:
+    """Imports and definitions that the tools use, each once, what is needed before what needs it."""
+
+    def __init__(self) -> None:
+        self.imports: set[str] = set()
+        self.definitions: list[str] = []
+        self._seen: set[str] = set()
+
+    def take(self, tool: Tool) -> None:
+        for function in functions_in(tool.remote.func if how(tool) == "task" else tool.function):
+            self._names(function, tool)
+
+    def _names(self, function: types.FunctionType, tool: Tool) -> None:
+        hints = [a for a in inspect.get_annotations(function).values() if not isinstance(a, str)]
+        for name, value in [*used_by(function), *((getattr(h, "__name__", ""), h) for h in hints)]:
+            if not name or name in self._seen or name in ("env", "tool", "run_agent", tool.name):
+                continue
+            self._seen.add(name)
+            self._one(name, value, function, tool)
+
+    def _one(self, name: str, value: Any, function: types.FunctionType, tool: Tool) -> None:
+        module = sys.modules.get(getattr(value, "__module__", None) or "")
+        if isinstance(value, types.ModuleType):
+            self.imports.add(f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else ""))
+        elif is_of_notebook(value) and (callable(value) or isinstance(value, type)) and list(functions_in(value)):
+            for inner in functions_in(value):
+                self._names(inner, tool)
+            self.definitions += [_source(value, tool), ""]
+        elif callable(value) and module is not None and getattr(module, own := _own_name(value), None) is value:
+            if module.__name__ != "builtins":
+                self.imports.add(f"from {module.__name__} import {own}" + (f" as {name}" if name != own else ""))
+        else:
+            self.definitions += [f"{name} = {_literal(name, value, tool)}", ""]
+
+
+def _own_name(value: Any) -> str:
+    return str(getattr(value, "__name__", ""))
+
+
+def _literal(name: str, value: Any, tool: Tool) -> str:
+    text = pprint.pformat(value, width=110, sort_dicts=False)
+    try:
+        is_same = ast.literal_eval(text) == value
+    except (ValueError, SyntaxError, TypeError):
+        is_same = False
+    if not is_same or len(text) > LITERAL_CHARS:
+        raise UsageError(
+            f"Tool {tool.name!r} uses variable {name!r} ({type(value).__name__}, {len(text)} characters), which can't be"
+            " written as source. Read it inside the function, from a file or a bucket, or promote without --export."
+        )
+    return text
+
+
+def _tool(tool: Tool) -> Iterator[str]:
+    function = tool.remote.func if how(tool) == "task" else tool.function
+    lines = _without_decorators(_source(function, tool))
+    if how(tool) == "inline":
+        yield from ("@tool", *lines, "", "")
+        return
+    options = tool.remote if isinstance(tool.remote, dict) else {}
+    given = ", ".join(f"{k}={v!r}" for k, v in options.items() if isinstance(v, str | int | float))
+    yield from ("@tool", f"@env.task({given})" if given else "@env.task", *lines, "", "")
+
+
+def _without_decorators(text: str) -> list[str]:
+    node = ast.parse(text).body[0]
+    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    return text.splitlines()[node.lineno - 1 :]
+
+
+def _source(value: Any, tool: Tool) -> str:
+    value = getattr(value, "function", value)
+    try:
+        return textwrap.dedent(inspect.getsource(value)).rstrip()
+    except (OSError, TypeError) as exc:
+        name = getattr(value, "__name__", value)
+        raise UsageError(f"The source of {name!r}, used by tool {tool.name!r}, can't be found.") from exc
+
+
+def _function_name(tool: Tool) -> str:
+    return str((tool.remote.func if how(tool) == "task" else tool.function).__name__)
+
+
+def _image(plan: Plan) -> str:
+    if isinstance(plan.config.image, str):
+        return repr(plan.config.image)
+    versions = plan.spec.versions
+    major, minor = versions["python"].split(".")
+    pinned = [f"{n}=={versions[n]}" for n in ("hermes-agent", "flyteplugins-agents-hermes") if versions[n]]
+    packages = ", ".join(repr(p) for p in (*pinned, *plan.spec.packages))
+    return f"flyte.Image.from_debian_base(python_version=({major}, {minor})).with_pip_packages({packages})"
+
+
+def _model(plan: Plan) -> Iterator[str]:
+    model, variable = plan.spec.model, plan.spec.key_variable
+    if model["provider"] == "custom":
+        yield f"base_url={model['base_url']!r}"
+        yield 'api_mode="chat_completions"'
+        yield f"api_key=os.environ[{variable or CUSTOM_KEY_VARIABLE!r}]" if variable else 'api_key="not-needed"'
+    elif model["provider"] == "offline":
+        raise UsageError("The offline model lives in hermes_nb. Name a model to export the agent with.")
+    else:
+        yield f"provider={model['provider']!r}"
+        if variable:
+            yield f"api_key=os.environ[{variable!r}]"
+    if plan.spec.max_turns is not None:
+        yield f"max_iterations={plan.spec.max_turns}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:90].replace('"', "'").replace("\\", "/")
+
+
+def _import_order(line: str) -> tuple[bool, bool, str]:
+    module = line.split()[1].partition(".")[0]
+    return (module not in sys.stdlib_module_names, line.startswith("from"), line)

@@ -1,0 +1,144 @@
+"""A turn by Flyte's local mode, in a child process: nothing of it touches the kernel.
+
+Model responses are kept in a journal of ours, because `flyte.trace` keeps nothing locally: a retry on this machine replays
+them. That is as far as it goes; a run that shall outlive this machine is a remote one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import pickle
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from hermes_nb import _settings
+from hermes_nb.engine import wire
+from hermes_nb.flyte.ride import Ride
+from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE
+from hermes_nb.model.event import Event
+
+
+class LocalRun(Ride):
+    """One local run, in a process of its own."""
+
+    _process: asyncio.subprocess.Process | None = None
+    report_path = ""
+
+    def raw(self) -> dict[str, Any]:
+        """`report`, the path of the report's HTML."""
+        return {"report": self.report_path} if self.report_path else {}
+
+    async def travel(self) -> None:
+        """Start the child, pass its events on."""
+        from hermes_nb.flyte.bundle import dumps
+        from hermes_nb.flyte.preflight import checked
+        from hermes_nb.flyte.submit import refuse, request_of
+
+        bound = self.runtime.bound(str(self.start["agent_id"]))
+        plan = await asyncio.to_thread(checked, bound, self.runtime)
+        refuse(plan)
+        folder = self.place.home.parent / "flyte" / self.turn_id
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        payload = dumps({
+            "spec": plan.spec.to_json(), "bundle": vars(plan.bundle), "prompt": self.prompt,
+            "remotes": {name: tool.remote for name, tool in plan.tools.items()},
+            "retries": self.runtime.retries, "cache": self.runtime.cache,
+            "request": request_of({**self.order(), "home": str(folder)}),
+        })  # fmt: skip
+        variables = {name: v for name in plan.spec.secrets if (v := _settings.variable(name))}
+        if plan.spec.key_variable and bound.model.api_key:
+            variables[plan.spec.key_variable or CUSTOM_KEY_VARIABLE] = bound.model.api_key
+        environment = _settings.worker_environment({
+            **self.runtime.env_vars, **variables, "PYTHONHASHSEED": "0", "DO_NOT_TRACK": "1", "PYTHONUNBUFFERED": "1",
+        })  # fmt: skip
+        await self._follow(payload, environment, folder)
+        if not self.has_end:
+            code = self._process.returncode if self._process is not None else None
+            tail = "\n".join((folder / "log.txt").read_text(errors="replace").splitlines()[-12:])
+            self.fail(f"The local run ended without an answer (status {code}).\n{tail}", "FlyteRunFailed")
+
+    async def _follow(self, payload: bytes, environment: dict[str, str], folder: Path) -> None:
+        read_fd, write_fd = os.pipe()
+        with (folder / "log.txt").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "hermes_nb.flyte.local", str(write_fd), stdin=asyncio.subprocess.PIPE,
+                stdout=log, stderr=log, env=environment, cwd=str(self.place.working_dir), pass_fds=(write_fd,),
+                start_new_session=True,
+            )  # fmt: skip
+        os.close(write_fd)
+        assert self._process.stdin is not None
+        with contextlib.suppress(ConnectionError):
+            self._process.stdin.write(payload)
+            await self._process.stdin.drain()
+            self._process.stdin.close()
+        reader = asyncio.StreamReader(limit=1 << 26)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0)
+        )
+        try:
+            while line := await reader.readline():
+                self._on_message(wire.decode(line))
+            await self._process.wait()
+        finally:
+            transport.close()
+            self._kill()
+
+    def _on_message(self, message: dict[str, Any]) -> None:
+        if message["kind"] == "event":
+            self.pass_on(Event.from_dict(message["event"]))
+        elif message["kind"] == "report":
+            self.report_path = str(message["path"])
+        elif message["kind"] == "failed" and not self.has_end:
+            self.fail(str(message["error"]), str(message["error_type"]))
+
+    async def stop(self, reason: str) -> None:
+        """Tell the end, end the child."""
+        self.end_stopped(reason)
+        self._kill()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+
+def main(arguments: list[str]) -> int:
+    """The child: run the turn in Flyte's local mode and write its events to the descriptor given."""
+    sender = wire.Sender(int(arguments[0]))
+    given = pickle.loads(sys.stdin.buffer.read())
+    from hermes_nb.flyte import _sdk, inside
+    from hermes_nb.flyte.bundle import Bundle
+    from hermes_nb.flyte.spec import Spec
+    from hermes_nb.flyte.task import build
+
+    flyte = _sdk.sdk()
+    folder = json.loads(given["request"])["home"]
+    tempfile.tempdir = folder
+    inside.sinks.append(lambda event: sender.send("event", event=event))
+    config: Any = SimpleNamespace(
+        image="local", resources=None, retries=given["retries"], cache=given["cache"], env_vars={}
+    )
+    tools: Any = {name: SimpleNamespace(remote=remote) for name, remote in given["remotes"].items()}
+    try:
+        task = build(Spec.from_json(given["spec"]), Bundle(**given["bundle"]), tools, config)
+        flyte.with_runcontext(mode="local", raw_data_path=folder).run(
+            task, prompt=given["prompt"], request=given["request"]
+        )
+    except Exception as exc:  # noqa: BLE001 - told to the notebook
+        sender.send("failed", error=str(exc)[:4000], error_type=type(exc).__name__)
+    for place in inside.places[-1:]:
+        sender.send("report", path=str(Path(place) / "report.html"))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,178 @@
+"""What a promotion consists of, made in one go and looked at before anything is sent: spec, bundle, findings."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from typing import Any
+
+from hermes_nb.flyte import bundle as bundles
+from hermes_nb.flyte.bundle import Bundle
+from hermes_nb.flyte.scan import Taken, place_of, taken_by
+from hermes_nb.flyte.spec import INLINE, Spec, how, secret_names, spec_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.flyte.runtime import Flyte
+    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.tools.decorator import Tool
+
+_IN_IMAGE = frozenset({"hermes-agent", "flyte", "flyteplugins-agents-hermes", "pydantic", "hermes-nb", "cloudpickle"})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to know before a promotion.
+
+    Attributes:
+        code: Its kind, e.g. `unpicklable`; what `Flyte(allow=[...])` takes.
+        text: What is the matter, and with what.
+        cure: What to do; "" for a note.
+        where: The tool and its place in the notebook; "" when it is nobody's.
+        variable: The notebook variable at fault; "" for none.
+        is_fatal: Whether it stops the promotion.
+    """
+
+    code: str
+    text: str
+    cure: str = ""
+    where: str = ""
+    variable: str = ""
+    is_fatal: bool = True
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        return f"{where}{self.text} {self.cure}".strip()
+
+
+@dataclass
+class Plan:
+    """A promotion, ready to be looked at and submitted.
+
+    Attributes:
+        bound: The agent.
+        config: Where and how it will run.
+        spec: The agent as data.
+        bundle: What travels.
+        tools: Its tools by name, as they are now.
+        taken: What each takes along.
+        pickles: The pickle of each tool by name, as far as there is one.
+        findings: What is known to stand in the way.
+    """
+
+    bound: BoundAgent
+    config: Flyte
+    spec: Spec
+    bundle: Bundle
+    tools: dict[str, Tool]
+    taken: dict[str, Taken]
+    pickles: dict[str, bytes]
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def fatal(self) -> list[Finding]:
+        """The findings that stop it, those the user allowed left out."""
+        return [f for f in self.findings if f.is_fatal and f.code not in self.config.allow]
+
+    def task(self) -> Any:
+        """The task that runs a turn."""
+        from hermes_nb.flyte.task import build
+
+        return build(self.spec, self.bundle, self.tools, self.config)
+
+
+def plan_of(bound: BoundAgent, config: Flyte) -> Plan:
+    """The plan of a bound agent, without the checks that need the network (see `preflight`)."""
+    tools = {t.name: t for t in bound.tools}
+    taken = {name: taken_by(tool) for name, tool in tools.items()}
+    findings: list[Finding] = []
+    pickles: dict[str, bytes] = {}
+    shared: list[Tool] = []
+    for name, tool in tools.items():
+        shipped = _shipped(tool)
+        try:
+            pickles[name] = bundles.dumps(shipped)
+        except Exception as exc:  # noqa: BLE001 - whatever an object raises when it is pickled, it is a finding
+            findings += _unpicklable(tool, taken[name], exc)
+            continue
+        if how(tool) != "child":
+            shared.append(shipped)
+    modules = set().union(*(bundles.named_modules(p) for p in pickles.values()), *(t.imports for t in taken.values()))
+    modules -= {"hermes_nb"}
+    inline = bundles.dumps(shared) if shared else b""
+    children = {name: data for name, data in pickles.items() if how(tools[name]) == "child"}
+    bundle = bundles.pack(children, inline, modules)
+    packages, missing = _packages(bundle.modules)
+    findings += [_missing(name, tools, taken) for name in missing]
+    spec = spec_of(
+        bound, secrets=secret_names(config.secrets), packages=packages, local_modules=bundle.local_modules,
+        memory_key=config.memory_key or "",
+    )  # fmt: skip
+    return Plan(bound, config, spec, bundle, tools, taken, pickles, findings)
+
+
+def _shipped(tool: Tool) -> Tool:
+    """The tool as it travels: without what only a notebook or Flyte itself needs."""
+    function = tool.remote.func if how(tool) == "task" else tool.function
+    return dataclasses.replace(tool, function=function, remote=None, approval=False)
+
+
+def _unpicklable(tool: Tool, taken: Taken, error: Exception) -> Iterator[Finding]:
+    found = False
+    for name, value in taken.variables.items():
+        if bundles.pickled(value) is not None:
+            continue
+        found = True
+        kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        yield Finding(
+            "unpicklable", f"Variable {name!r} is a {kind}, which can't leave this process.",
+            "Make it inside the function, or keep what it is made of (a path, an address) in the variable.",
+            f"Tool {tool.name!r} ({place_of(taken.users[name])})", name,
+        )  # fmt: skip
+    if not found:
+        yield Finding(
+            "unpicklable", f"It can't be pickled: {error}.", "Make what it holds inside the function.",
+            f"Tool {tool.name!r} ({place_of(tool.function)})",
+        )  # fmt: skip
+
+
+def _packages(modules: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(pinned distributions, modules that no distribution brings)."""
+    pinned: set[str] = set()
+    missing: list[str] = []
+    for module in modules:
+        names = _distributions(module)
+        if not names:
+            missing.append(module)
+        names = [name for name in names if name.lower().replace("_", "-") not in _IN_IMAGE]
+        pinned.update(f"{name}=={version(name)}" for name in names[:1])
+    return sorted(pinned), missing
+
+
+def _distributions(module: str) -> list[str]:
+    """The distributions that bring a module; asked by its own name first, because looking through all takes a second."""
+    with contextlib.suppress(PackageNotFoundError):
+        version(module)
+        return [module]
+    return _by_module().get(module, [])
+
+
+@functools.cache
+def _by_module() -> dict[str, list[str]]:
+    return {module: list(names) for module, names in packages_distributions().items()}
+
+
+def _missing(module: str, tools: dict[str, Tool], taken: dict[str, Taken]) -> Finding:
+    name = next((n for n, t in taken.items() if module in t.imports), "")
+    where = f"Tool {name!r} ({place_of(tools[name].function)})" if name else ""
+    return Finding(
+        "missing-module", f"Module {module!r} is neither a file of yours nor of an installed package.",
+        "Install it here, or put it into an image of your own: Flyte(image=...).", where,
+    )  # fmt: skip
+
+
+__all__ = ["INLINE", "Finding", "Plan", "plan_of"]

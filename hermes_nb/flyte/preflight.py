@@ -1,0 +1,231 @@
+"""Preflight: everything that would go wrong remotely, found here, at once, before anything is uploaded."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from hermes_nb import _settings
+from hermes_nb.flyte import _sdk
+from hermes_nb.flyte import bundle as bundles
+from hermes_nb.flyte.plan import Finding, Plan, plan_of
+from hermes_nb.flyte.scan import place_of
+from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE
+from hermes_nb.model.agent import OFFLINE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.flyte.runtime import Flyte
+    from hermes_nb.sessions.agent import BoundAgent
+
+LARGE_BYTES, HUGE_BYTES = 10_000_000, 100_000_000
+NOTED_BYTES = 100_000  # a variable smaller than this is not worth a line
+REACH_S = 1.5
+_LOOPBACK = re.compile(r"^(localhost|127\.\d+\.\d+\.\d+|::1|0\.0\.0\.0)$")
+_PYTHON = re.compile(r"(?:py|python)[:-]?(3\.\d+)")
+# Keys by their issuer's prefix: what must not travel even when nobody named it a secret.
+_KEYS = re.compile(
+    rb"sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}|AKIA[0-9A-Z]{16}|xox[abprs]-[\w-]{20,}"
+)
+
+
+async def preflight(bound: BoundAgent, config: Flyte | None = None) -> Plan:
+    """The plan of a promotion with all findings; nothing is uploaded.
+
+    Args:
+        bound: The agent.
+        config: Where it shall run; None means `Flyte()`.
+
+    Returns: the plan; `plan.fatal` is empty when it may be submitted.
+
+    Raises:
+        MissingPackageError: Flyte or its adapter is not installed.
+    """
+    from hermes_nb.flyte.runtime import Flyte
+
+    config = config or Flyte()
+    await asyncio.to_thread(_sdk.adapter)
+    plan = await asyncio.to_thread(checked, bound, config)
+    if config.mode == "remote":
+        plan.findings += await reachable(config)
+    return plan
+
+
+def checked(bound: BoundAgent, config: Flyte) -> Plan:
+    """The plan with every finding that needs no network."""
+    plan = plan_of(bound, config)
+    plan.findings += [*_tools(plan), *_variables(plan), *_secrets(plan), *_size(plan)]
+    if config.mode == "remote":
+        plan.findings += [*_model(plan), *_image(plan)]
+    return plan
+
+
+def _tools(plan: Plan) -> Iterator[Finding]:
+    environments: dict[str, str] = {}
+    for name, tool in plan.tools.items():
+        where = f"Tool {name!r} ({place_of(tool.function)})"
+        if tool.approval and not plan.config.yes:
+            yield Finding(
+                "approval", "It asks before each call, and nobody is there to answer.",
+                "Promote with --yes (Flyte(yes=True)) to run it unasked, or give the agent a tool without approval.", where,
+            )  # fmt: skip
+        for parameter in tool.variable_parameters:
+            yield Finding(
+                "kernel-variable",
+                f"Parameter {parameter!r} takes the name of a notebook variable, and there is no notebook.",
+                "Give it a type that JSON carries, or read the data inside the function.", where, parameter,
+            )  # fmt: skip
+        slug = name.replace("_", "-").lower()
+        if slug in environments:
+            yield Finding(
+                "name-collision", f"Its environment would be named {slug!r}, as that of tool {environments[slug]!r}.",
+                "Give one of them another name: @tool(name=...).", where,
+            )  # fmt: skip
+        environments[slug] = name
+
+
+def _variables(plan: Plan) -> Iterator[Finding]:
+    """What is shipped by value, with its size."""
+    for name, taken in plan.taken.items():
+        for variable, size in _sizes(taken.variables).items():
+            if size >= NOTED_BYTES:
+                yield Finding(
+                    "by-value",
+                    f"Variable {variable!r} is shipped as it is now, {_size_text(size)}; later changes stay here.",
+                    where=f"Tool {name!r} ({place_of(taken.users[variable])})", variable=variable, is_fatal=False,
+                )  # fmt: skip
+
+
+def _sizes(variables: dict[str, Any]) -> dict[str, int]:
+    return {name: len(bundles.pickled(value) or b"") for name, value in variables.items()}
+
+
+def _secrets(plan: Plan) -> Iterator[Finding]:
+    known = {value.encode(): f"the value of {name}" for name, value in _settings.secrets().items()}
+    key = plan.bound.model.api_key
+    if key and len(key) >= 16:
+        known[key.encode()] = "the model's key"
+    text = plan.spec.to_json().encode()
+    for name, data in {**plan.pickles, "": text}.items():
+        found = next((what for value, what in known.items() if value in data), "")
+        if not found and _KEYS.search(data):
+            found = "what looks like a key"
+        if not found:
+            continue
+        variable = _holder(plan, name, known) if name else ""
+        where = f"Tool {name!r} ({place_of(plan.tools[name].function)})" if name else "The agent's instructions or config"
+        yield Finding(
+            "secret", f"{found[0].upper()}{found[1:]} would travel" + (f" in variable {variable!r}." if variable else "."),
+            "Read it inside the function from an environment variable, and name the secret:"
+            " Flyte(secrets={'VARIABLE': 'secret'}).", where, variable,
+        )  # fmt: skip
+
+
+def _holder(plan: Plan, name: str, known: dict[bytes, str]) -> str:
+    for variable, value in plan.taken[name].variables.items():
+        data = bundles.pickled(value) or b""
+        if any(k in data for k in known) or _KEYS.search(data):
+            return variable
+    return ""
+
+
+def _size(plan: Plan) -> Iterator[Finding]:
+    size = plan.bundle.size_bytes
+    if size < LARGE_BYTES:
+        return
+    sizes = {k: v for t in plan.taken.values() for k, v in _sizes(t.variables).items()}
+    biggest = sorted(sizes.items(), key=lambda item: -item[1])[:3]
+    names = ", ".join(f"{name} ({_size_text(n)})" for name, n in biggest) or "the functions themselves"
+    is_huge = size >= HUGE_BYTES
+    yield Finding(
+        "size", f"{_size_text(size)} would be uploaded; the biggest variables: {names}.",
+        "Read large data inside the function, from a file or a bucket." if is_huge else "",
+        variable=biggest[0][0] if biggest else "", is_fatal=is_huge,
+    )  # fmt: skip
+
+
+def _size_text(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"
+
+
+def _model(plan: Plan) -> Iterator[Finding]:
+    model, spec = plan.bound.model, plan.spec
+    if plan.bound.config.model is None and model.provider != OFFLINE:
+        yield Finding(
+            "no-model", f"The agent names no model; here {model.id} was chosen from the environment.",
+            f"Name it: model={f'{model.provider}:{model.id}'!r}.",
+        )  # fmt: skip
+    elif plan.bound.config.model is None:
+        yield Finding("no-model", "The agent names no model.", "Name one: model='provider:name', or model='offline'.")
+    if model.base_url and _LOOPBACK.match(model.host):
+        yield Finding(
+            "loopback-model",
+            f"The model's address {model.base_url} is this machine's own; a container finds nothing there.",
+            "Give it an address the cluster can reach, or Flyte(allow=['loopback-model']) if the cluster is this machine.",
+        )  # fmt: skip
+    variable = spec.key_variable
+    if variable and variable not in spec.secrets:
+        who = f"Provider {model.provider!r}" if variable != CUSTOM_KEY_VARIABLE else "The model's endpoint"
+        yield Finding(
+            "no-secret", f"{who} needs its key in {variable}, and no secret of Flyte is named for it.",
+            f"Store it once with `flyte create secret`, then Flyte(secrets={{{variable!r}: 'its-name'}}).",
+        )  # fmt: skip
+
+
+def _image(plan: Plan) -> Iterator[Finding]:
+    image, here = plan.config.image, plan.spec.versions["python"]
+    there = getattr(image, "python_version", None)
+    found = ".".join(map(str, there[:2])) if isinstance(there, tuple) else None
+    if isinstance(image, str):
+        match = _PYTHON.search(image)
+        found = match[1] if match else None
+        if found is None:
+            yield Finding(
+                "unknown-image", f"Which Python image {image!r} has can't be told from its name.",
+                f"Make sure that it is {here}: another minor version crashes on what was pickled here.", is_fatal=False,
+            )  # fmt: skip
+    if found is not None and found != here:
+        yield Finding(
+            "python", f"The image has Python {found}, this kernel {here}: functions pickled by one crash the other.",
+            f"Use an image with Python {here}, or a kernel with {found}.",
+        )  # fmt: skip
+    missing = [name for name in _sdk.PACKAGES if not plan.spec.versions[name]]
+    for name in missing:
+        yield Finding("package", f"{name} is not installed here.", "Run %pip install 'hermes-nb[flyte]'.")
+
+
+async def reachable(config: Flyte) -> list[Finding]:
+    """What is wrong with the way to the control plane; [] when it answers."""
+    from hermes_nb.flyte.submit import connect
+
+    try:
+        await asyncio.wait_for(connect(config), REACH_S * 4)
+    except TimeoutError:
+        return [Finding("endpoint", "Flyte did not let us in within 6 s.", "Check the endpoint and sign in.")]
+    except ValueError as exc:
+        return [Finding("endpoint", str(exc))]
+    flyte, remote = _sdk.sdk(), _sdk.sdk("flyte.remote")
+    try:
+        project, domain = config.project or flyte.current_project(), config.domain or flyte.current_domain()
+    except flyte.errors.InitializationError as exc:
+        cure = "Pass Flyte(project=..., domain=...), or name them in flyte.init."
+        return [Finding("project", str(exc).splitlines()[0], cure)]
+    try:
+        async with asyncio.timeout(REACH_S):
+            async for _ in remote.Run.listall.aio(limit=1, project=project, domain=domain):
+                break
+    except TimeoutError:
+        return [Finding("endpoint", f"Flyte did not answer within {REACH_S:g} s.", "Check the endpoint.")]
+    except Exception as exc:  # noqa: BLE001 - whatever the client raises, the promotion can't start
+        return [_refusal(" ".join(str(exc).split())[:300], f"{project!r} (domain {domain!r})")]
+    return []
+
+
+def _refusal(text: str, project: str) -> Finding:
+    said = text.lower().replace("_", " ")
+    if "not found" in said:
+        return Finding("project", f"Project {project} was not found.", "Choose one that is there.")
+    code = "credentials" if "unauthenticated" in said or "permission" in said else "endpoint"
+    return Finding(code, f"Flyte can't be used: {text}", "Check the endpoint and sign in again.")

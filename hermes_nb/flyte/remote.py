@@ -1,0 +1,82 @@
+"""A turn on a cluster: submitted, followed, stopped; found again after a restart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hermes_nb.flyte.ride import Ride
+from hermes_nb.flyte.submit import follow, get, log_tail, request_of, submit
+
+RUN = "flyte.run"  # the kind of our events about the run itself
+_BAD = ("failed", "aborted", "timed_out")
+
+
+class RemoteRun(Ride):
+    """One remote run."""
+
+    _run: Any = None
+    _url = ""
+
+    def raw(self) -> dict[str, Any]:
+        """`run` (its name) and `url`, once there is one."""
+        return {} if self._run is None else {"run": self._run.name, "url": self._url}
+
+    async def travel(self) -> None:
+        """Submit (or, with `attach` among the labels, find) the run and follow it."""
+        name = (self.start.get("labels") or {}).get("attach")
+        self._run = await get(str(name)) if name else await self._submitted()
+        self._url = str(getattr(self._run, "url", "") or "")
+        told: tuple[str, int] | None = None
+        phase = "queued"
+        async for news in follow(self._run):
+            phase = news.phase
+            if (phase, news.n_attempts) != told:
+                told = (phase, news.n_attempts)
+                self.emit(RUN, {"phase": phase, "run": self._run.name, "attempt": news.n_attempts, "url": self._url})
+            for event in news.events:
+                self.pass_on(event)
+        await self._settle(phase)
+
+    async def _submitted(self) -> Any:
+        import asyncio
+
+        from hermes_nb.flyte.preflight import checked
+        from hermes_nb.flyte.submit import refuse
+
+        bound = self.runtime.bound(str(self.start["agent_id"]))
+        plan = await asyncio.to_thread(checked, bound, self.runtime)
+        refuse(plan)
+        return await submit(plan, prompt=self.prompt, request=request_of(self.order()), key=self.runtime.key)
+
+    async def _settle(self, phase: str) -> None:
+        """An end for a run whose report has none: it was killed, aborted, or never began."""
+        if self.has_end:
+            return
+        if phase == "aborted":
+            self.emit("turn.stopped", {"text": "", "status": "stopped", "reason": "aborted in Flyte"})
+        elif phase in _BAD:
+            error = await self._error()
+            tail = "\n".join(await log_tail(self._run))
+            if tail:
+                self.warn("log", f"The end of the run's log:\n{tail}")
+            self.fail(error, "FlyteRunFailed", hint=f"Run {self._run.name}.")
+        else:
+            outputs = await self._run.outputs.aio()
+            self.emit("turn.completed", {"text": str(outputs[0]), "status": "completed"})
+
+    async def _error(self) -> str:
+        failure = await self._run.first_failure.aio()
+        return str(getattr(failure, "error_message", "") or "The run failed.")
+
+    async def stop(self, reason: str) -> None:
+        """Tell the end at once, then abort; a kernel that closes leaves its runs alone, they can be resumed."""
+        if reason == "closed":
+            if self._run is not None:
+                self.warn("run-goes-on", f"The run goes on in Flyte. %hermes resume {self._run.name} brings it back.")
+            self.end_stopped(reason)
+        else:
+            self.end_stopped(reason)
+            if self._run is not None:
+                await self._run.abort.aio(f"stopped in the notebook ({reason})")
+        if self._task is not None:
+            self._task.cancel()

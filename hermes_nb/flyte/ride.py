@@ -1,0 +1,130 @@
+"""What a remote and a local run have in common: they tell a turn's story to sessions, and it always has an end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hermes_nb.errors import HermesNbError
+from hermes_nb.model.event import Event, EventNumberer
+from hermes_nb.runtimes._base import Place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.flyte.runtime import Flyte
+
+Tell = Callable[[str, Mapping[str, Any]], None]
+
+
+class Ride:
+    """One turn on its way; on the IO loop.
+
+    Args:
+        runtime: The configuration.
+        place: Where files go.
+        start: The wire's `turn.start`.
+        tell: Sends one message to sessions.
+    """
+
+    def __init__(self, runtime: Flyte, place: Place, start: Mapping[str, Any], tell: Tell) -> None:
+        self.runtime, self.place, self.start = runtime, place, start
+        self.turn_id, self.session_id = str(start["turn_id"]), str(start["session_id"])
+        self._tell = tell
+        self._numberer = EventNumberer(f"{place.producer}.{self.turn_id}", time.time)
+        self._end: Mapping[str, Any] | None = None
+        self._is_told = False
+        self._task: asyncio.Task[Any] | None = None
+
+    # -- telling -----------------------------------------------------------------------------------------------------
+    def emit(self, kind: str, data: Mapping[str, Any]) -> None:
+        """An event of our own: what the notebook's side knows of the run."""
+        event = self._numberer.make(
+            kind, session_id=self.session_id, turn_id=self.turn_id, span_id=self.turn_id, data=data
+        )
+        self.pass_on(event)
+
+    def pass_on(self, event: Event) -> None:
+        """One event, of the run or of our own."""
+        if self._is_told:
+            return
+        if event.is_turn_end:
+            self._end = {"kind": event.kind, **event.data}
+        elif event.kind == "turn.started":
+            self._end = None  # another attempt
+        self._tell("event", {"event": event.to_dict()})
+
+    def warn(self, code: str, message: str) -> None:
+        """Something to know, shown among the turn's rows."""
+        self.emit("warning", {"code": code, "message": message})
+
+    @property
+    def has_end(self) -> bool:
+        """Whether the newest attempt has ended."""
+        return self._end is not None
+
+    def done(self) -> None:
+        """Nothing follows."""
+        if self._is_told:
+            return
+        self._is_told = True
+        end = dict(self._end or {})
+        status = str(end.get("status") or ("failed" if end.get("kind") == "turn.failed" else "completed"))
+        self._tell("turn.done", {
+            "turn_id": self.turn_id, "status": status, "text": end.get("text", ""), "usage": end.get("usage"),
+            "cost_usd": end.get("cost_usd"), "error": end.get("error", ""), "error_type": end.get("error_type", ""),
+            "hint": end.get("hint", ""), "n_model_calls": end.get("n_model_calls", 0), "exit_reason": "", "raw": self.raw(),
+        })  # fmt: skip
+
+    def raw(self) -> dict[str, Any]:
+        """What is known of the run itself, for `RunResult.raw`."""
+        return {}
+
+    def fail(self, error: str, error_type: str, **more: Any) -> None:
+        """End the turn as failed."""
+        self.emit("turn.failed", {"text": "", "error": error, "error_type": error_type, **more})
+
+    def end_stopped(self, reason: str) -> None:
+        """End the turn as stopped, at once."""
+        status = "timed_out" if reason == "timeout" else "stopped"
+        self.emit("turn.stopped", {"text": "", "status": status, "reason": reason})
+        self.done()
+
+    # -- running -----------------------------------------------------------------------------------------------------
+    async def run(self) -> None:
+        """Run it to its end; always ends with `turn.done`."""
+        self._task = asyncio.current_task()
+        try:
+            await self.travel()
+        except asyncio.CancelledError:
+            pass
+        except HermesNbError as exc:
+            self.fail(str(exc), type(exc).__name__)
+        except Exception as exc:  # noqa: BLE001 - the turn must end, and say why
+            self.fail(f"Flyte's client failed: {exc!r}"[:2000], type(exc).__name__)
+        finally:
+            self.done()
+
+    async def travel(self) -> None:
+        """Submit or start, follow, tell."""
+        raise AssertionError("a Ride is one of its sub-classes")
+
+    async def stop(self, reason: str) -> None:
+        """End it: what is told ends at once, what runs is ended behind it."""
+        raise AssertionError("a Ride is one of its sub-classes")
+
+    def order(self) -> dict[str, Any]:
+        """The turn's request, as it travels."""
+        kept = ("turn_id", "session_id", "history", "date", "n_prior_turns", "labels")
+        prompt = self.start.get("prompt", "")
+        parts = {} if isinstance(prompt, str) else {"prompt_parts": prompt}
+        return {**{k: self.start[k] for k in kept if k in self.start}, **parts,
+                "agent": self.runtime.bound(str(self.start["agent_id"])).name,
+                "runtime": self.start.get("runtime") or "flyte"}  # fmt: skip
+
+    @property
+    def prompt(self) -> str:
+        """What is asked, as text; pictures travel beside it, in the order."""
+        prompt = self.start.get("prompt", "")
+        return prompt if isinstance(prompt, str) else "\n\n".join(str(p["text"]) for p in prompt if p.get("text"))

@@ -1,0 +1,149 @@
+"""What a tool's function takes with it from the notebook: variables, modules, and where in the notebook it stands."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import linecache
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.tools.decorator import Tool
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one tool takes along.
+
+    Attributes:
+        variables: Values of the notebook by name, functions, classes and modules left out.
+        users: For each variable, the function that uses it, and its line.
+        imports: Top-level modules that the bodies import when they run.
+    """
+
+    variables: dict[str, Any] = field(default_factory=dict)
+    users: dict[str, types.FunctionType] = field(default_factory=dict)
+    imports: set[str] = field(default_factory=set)
+
+
+def taken_by(tool: Tool) -> Taken:
+    """What a tool takes along: followed through the functions and classes of the notebook that it uses."""
+    taken = Taken()
+    todo = list(functions_in(tool.function))
+    seen: set[int] = set()
+    while todo:
+        function = todo.pop()
+        if id(function) in seen:
+            continue
+        seen.add(id(function))
+        taken.imports.update(_imports(function.__code__))
+        for name, value in used_by(function):
+            found = list(functions_in(value)) if is_of_notebook(value) else []
+            if found:
+                todo += found
+            elif not isinstance(value, types.ModuleType | type) and not (callable(value) and _is_by_name(value)):
+                taken.variables.setdefault(name, value)
+                taken.users.setdefault(name, function)
+    return taken
+
+
+def place_of(function: Any) -> str:
+    """Where a function stands, for people: `cell 3, line 2`, `tools.py, line 7`, or "" where nobody knows."""
+    code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
+    if code is None:
+        return ""
+    number = cell_number(code.co_filename)
+    if number is not None:
+        return f"cell {number}, line {code.co_firstlineno}"
+    name = code.co_filename.rpartition("/")[2]
+    return f"{'a cell' if _is_cell(code.co_filename) else name}, line {code.co_firstlineno}"
+
+
+def cell_number(file_name: str) -> int | None:
+    """The execution count of the cell that a file name of ipykernel's stands for; None when it is no cell's."""
+    for compiler in _compilers():
+        number = getattr(compiler, "_filename_map", {}).get(file_name)
+        if number is not None:
+            return int(number)
+    return None
+
+
+def _compilers() -> Iterator[Any]:
+    """The compiler of the running shell, found without importing IPython."""
+    shell_module = sys.modules.get("IPython.core.interactiveshell")
+    shell = getattr(getattr(shell_module, "InteractiveShell", None), "_instance", None)
+    if shell is not None:
+        yield shell.compile
+
+
+def _is_cell(file_name: str) -> bool:
+    return file_name.startswith("<") or "ipykernel_" in file_name or file_name in linecache.cache
+
+
+def functions_in(value: Any) -> Iterator[types.FunctionType]:
+    """The functions behind a callable or in a class."""
+    value = getattr(value, "function", value)  # a Tool
+    while hasattr(value, "func") and callable(value.func):  # partial, task
+        value = value.func
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        yield value
+        wrapped = getattr(value, "__wrapped__", None)
+        if wrapped is not None:
+            yield from functions_in(wrapped)
+    elif isinstance(value, type):
+        for member in vars(value).values():
+            member = getattr(member, "__func__", member)
+            if isinstance(member, types.FunctionType):
+                yield member
+    elif callable(value) and is_of_notebook(type(value)):
+        yield from functions_in(type(value))
+
+
+def used_by(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Names of the notebook that a function reads, with their values now."""
+    names = list(_names(function.__code__))
+    for name in names:
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:
+            continue
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)
+
+
+def _imports(code: types.CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME" and instruction.argval:
+            yield str(instruction.argval).partition(".")[0]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _imports(constant)
+
+
+def is_of_notebook(value: Any) -> bool:
+    """Whether cloudpickle would take it by value."""
+    value = getattr(value, "function", value)
+    value = getattr(value, "func", value)
+    return getattr(value, "__module__", None) in ("__main__", None) or "<locals>" in getattr(value, "__qualname__", "")
+
+
+def _is_by_name(value: Any) -> bool:
+    module = sys.modules.get(getattr(value, "__module__", None) or "")
+    return module is not None and getattr(value, "__module__", "") != "__main__"

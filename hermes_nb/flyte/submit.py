@@ -1,0 +1,212 @@
+"""Submitting a run and following it: the SDK's public client, on its own loop, awaited from ours."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hermes_nb import _settings
+from hermes_nb.errors import UsageError
+from hermes_nb.flyte import _sdk
+from hermes_nb.flyte.report import events_in
+from hermes_nb.model.event import Event
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.flyte.plan import Plan
+    from hermes_nb.flyte.runtime import Flyte
+
+POLL_S = 0.5
+LOG_LINES = 12
+
+
+async def connect(config: Flyte) -> None:
+    """Make sure that the SDK knows its control plane; one that was initialised is taken as it is.
+
+    Raises:
+        UsageError: Nothing says where the control plane is, or the user's own `flyte.init` names another.
+    """
+    flyte = _sdk.sdk()
+    known = _endpoint()
+    if known is not None:
+        if config.endpoint and config.endpoint.rpartition("/")[2] != known.rpartition("/")[2]:
+            raise UsageError(
+                f"flyte.init has connected this kernel to {known}; Flyte(endpoint={config.endpoint!r}) is another."
+                " Leave endpoint out, or restart the kernel."
+            )
+        return
+    with _sdk.undisturbed():
+        if config.endpoint:
+            is_here = re.match(r"(https?://)?(localhost|127\.)", config.endpoint) is not None
+            options = {"project": config.project, "domain": config.domain, "org": config.org}
+            await flyte.init.aio(endpoint=config.endpoint, insecure=is_here, **{k: v for k, v in options.items() if v})
+        elif config_file() is not None:
+            await flyte.init_from_config.aio()
+        else:
+            raise UsageError(
+                "Nothing says where Flyte is. Call flyte.init(endpoint=...), write ~/.flyte/config.yaml"
+                " (`flyte create config`), or pass Flyte(endpoint=...)."
+            )
+
+
+def _endpoint() -> str | None:
+    """The control plane that `flyte.init` connected this process to; None before."""
+    client = _sdk.sdk("flyte._initialize")._get_init_config()  # 2.12 has no public way to ask without raising
+    client = None if client is None else client.client
+    return None if client is None else str(client.endpoint)
+
+
+def config_file() -> Path | None:
+    """The configuration that the SDK would read; None when there is none."""
+    named = _settings.variable("FLYTECTL_CONFIG")
+    places = [Path(named)] if named else []
+    places += [Path("config.yaml"), Path(".flyte/config.yaml"), Path("~/.flyte/config.yaml").expanduser()]
+    return next((p for p in places if p.is_file()), None)
+
+
+def request_of(order: Mapping[str, Any]) -> str:
+    """The turn's request as one line of JSON; the run's inputs hold it, so that a restarted kernel can attach."""
+    return json.dumps(order, sort_keys=True, ensure_ascii=True)
+
+
+def run_name(key: str) -> str:
+    """The name that stands for an idempotency key."""
+    return "h" + hashlib.sha256(key.encode()).hexdigest()[:19]
+
+
+async def submit(plan: Plan, *, prompt: str, request: str, key: str | None = None) -> Any:
+    """The run of a plan.
+
+    Args:
+        plan: Looked at before (see `preflight`).
+        prompt: What is asked.
+        request: `request_of`.
+        key: Submitting the same key again gives the run there is; None makes a new one each time.
+
+    Raises:
+        UsageError: The plan has a fatal finding, or the backend refuses the run.
+    """
+    refuse(plan)
+    flyte, config = _sdk.sdk(), plan.config
+    await connect(config)
+    task = await asyncio.to_thread(plan.task)
+    runner = flyte.with_runcontext(
+        mode="remote", name=run_name(key) if key else None, project=config.project, domain=config.domain,
+        interactive_mode=True, env_vars=dict(config.env_vars) or None, labels={"hermes-nb": plan.spec.environment_name},
+    )  # fmt: skip
+    try:
+        return await runner.run.aio(task, prompt=prompt, request=request)
+    except flyte.errors.RuntimeUserError as exc:
+        if key and "already exists" in str(exc):
+            return await get(run_name(key))
+        raise UsageError(f"Flyte refused the run: {exc}") from exc
+
+
+def refuse(plan: Plan) -> None:
+    """Raise when a finding stops the promotion.
+
+    Raises:
+        UsageError: Names every such finding.
+    """
+    if plan.fatal:
+        lines = "\n".join(f"- [{f.code}] {f}" for f in plan.fatal)
+        raise UsageError(f"Agent {plan.bound.name!r} can't run on Flyte yet:\n{lines}")
+
+
+async def get(name: str) -> Any:
+    """A run by name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    try:
+        return await _sdk.sdk("flyte.remote").Run.get.aio(name)
+    except Exception as exc:  # the client raises its transport's own errors
+        raise UsageError(f"Flyte has no run {name!r} here: {' '.join(str(exc).split())[:200]}") from exc
+
+
+async def request_in(run: Any) -> dict[str, Any]:
+    """The turn's request and prompt, from a run's inputs.
+
+    Raises:
+        UsageError: The run is not one of an agent.
+    """
+    inputs = await run.inputs.aio()
+    values = {name: inputs[name] for name in ("prompt", "request") if name in inputs}
+    if len(values) < 2:
+        raise UsageError(f"Run {run.name!r} was not made by hermes_nb: it has no request among its inputs.")
+    return {**json.loads(values["request"]), "prompt": values["prompt"]}
+
+
+@dataclass(frozen=True)
+class News:
+    """What is new about a run.
+
+    Attributes:
+        phase: Its phase: queued, running, succeeded, failed, aborted ...
+        n_attempts: Attempts so far.
+        events: Events not told before.
+        is_over: Whether nothing follows.
+    """
+
+    phase: str
+    n_attempts: int
+    events: list[Event]
+    is_over: bool
+
+
+async def follow(run: Any) -> AsyncIterator[News]:
+    """News of a run until it is over: its phase, and the events in its report."""
+    over = asyncio.ensure_future(run.wait.aio(quiet=True))
+    seen: set[tuple[str, str, int, int]] = set()
+    try:
+        while True:
+            await asyncio.wait({over}, timeout=POLL_S)
+            is_over = over.done()
+            now = await get(run.name)
+            details = await now.action.details()
+            events = [e for e in await report_events(now, details.attempts) if e.key not in seen]
+            seen.update(e.key for e in events)
+            yield News(str(getattr(now.phase, "value", now.phase)).lower(), int(details.attempts), events, is_over)
+            if is_over:
+                return
+    finally:
+        if not over.done():
+            over.cancel()
+        elif not over.cancelled():
+            over.exception()  # seen; the run's own phase and error say it better
+
+
+async def report_events(run: Any, n_attempts: int) -> list[Event]:
+    """The events in the newest report of a run that has any; earlier attempts' are in later ones'."""
+    for attempt in range(max(n_attempts, 1), 0, -1):
+        with contextlib.suppress(RuntimeError, OSError, ValueError, *_transport_errors()):
+            found = events_in(await run.get_report.aio(attempt=attempt))
+            if found:
+                return found
+    return []
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    from importlib import import_module
+
+    return (import_module("httpx").HTTPError, _sdk.sdk("connectrpc.errors").ConnectError)
+
+
+async def log_tail(run: Any) -> list[str]:
+    """The last lines of a run's log; [] when there is none yet."""
+    lines: list[str] = []
+    try:
+        async with asyncio.timeout(5):
+            async for line in run.get_logs.aio(filter_system=True):
+                lines = [*lines[1 - LOG_LINES :], str(line)]
+    except Exception as exc:  # noqa: BLE001 - the log only explains a failure that is told anyway
+        lines.append(f"(the rest of the log could not be read: {exc!r})")
+    return lines

@@ -1,0 +1,153 @@
+"""The tasks of a promotion: one that runs the turn, one for each tool.
+
+Their functions are made inside functions and use nothing but their own closure, which holds bytes and text: so they are
+pickled by value, and can be unpickled where hermes_nb is not installed. The first thing they do is to put the shipped code
+on the path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hermes_nb.errors import UsageError
+from hermes_nb.flyte import _sdk
+from hermes_nb.flyte.bundle import Bundle, digest
+from hermes_nb.flyte.spec import Spec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.flyte.runtime import Flyte
+    from hermes_nb.tools.decorator import Tool
+
+ENVIRONMENT = {"PYTHONHASHSEED": "0"}  # a pickled child is known again on a retry only when sets pickle alike
+TURN = "turn"
+_OPTIONS = ("retries", "cache", "timeout", "resources", "image", "env")
+
+
+def build(spec: Spec, bundle: Bundle, tools: Mapping[str, Tool], config: Flyte) -> Any:
+    """The task that runs a turn of the agent; the tools' tasks are in its closure.
+
+    Raises:
+        UsageError: A tool's `remote` is none of: "inline", a task, a mapping of task options.
+    """
+    flyte = _sdk.sdk()
+    image = config.image if config.image is not None else default_image(spec)
+    secrets = [flyte.Secret(key=key, as_env_var=variable) for variable, key in spec.secrets.items()]
+    environments: list[Any] = []
+
+    def environment(name: str, **over: Any) -> Any:
+        made = flyte.TaskEnvironment(
+            name, image=over.pop("image", None) or image, secrets=secrets or None,
+            env_vars={**ENVIRONMENT, **config.env_vars}, **over,
+        )  # fmt: skip
+        environments.append(made)
+        return made
+
+    children: dict[str, Any] = {}
+    for shipped in spec.tools:
+        name = str(shipped["name"])
+        if shipped["how"] == "task":
+            children[name] = tools[name].remote
+        elif shipped["how"] == "child":
+            options = _options(name, tools[name].remote)
+            own = environment(
+                f"{spec.environment_name}-{name.replace('_', '-').lower()}",
+                **{k: options.pop(k) for k in ("resources", "image") if k in options},
+            )
+            options = {"retries": 0, "cache": config.cache, **options}
+            n_retries = _n_retries(options["retries"])
+            function = tool_function(bundle.code, digest(bundle.code), name, bundle.tools[name], n_retries)
+            children[name] = own.task(short_name=name, **options)(function)
+    main = environment(spec.environment_name, resources=config.resources, depends_on=_depends_on(environments, children))
+    code = bundle.turn_code
+    function = turn_function(code, digest(code), spec.to_json(), bundle.inline, children)
+    return main.task(report=True, retries=config.retries, short_name=spec.agent)(function)
+
+
+def _options(name: str, remote: Any) -> dict[str, Any]:
+    if remote is None:
+        return {}
+    if not isinstance(remote, Mapping) or set(remote) - set(_OPTIONS):
+        raise UsageError(
+            f"Tool {name!r} has remote={remote!r}. Use 'inline', a Flyte task, or a mapping with some of"
+            f" {', '.join(_OPTIONS)}."
+        )
+    return dict(remote)
+
+
+def _n_retries(retries: Any) -> int:
+    return int(getattr(retries, "count", retries))
+
+
+def _depends_on(environments: list[Any], children: Mapping[str, Any]) -> list[Any]:
+    found = list(environments)
+    for child in children.values():
+        parent = child.parent_env() if callable(getattr(child, "parent_env", None)) else None
+        if parent is not None and parent not in found:
+            found.append(parent)
+    return found
+
+
+def default_image(spec: Spec) -> Any:
+    """An image with what the notebook has: Python's minor version, hermes-agent, the adapter, and the tools' packages."""
+    flyte = _sdk.sdk()
+    major, minor = spec.versions["python"].split(".")
+    pinned = [f"{name}=={spec.versions[name]}" for name in _sdk.PACKAGES if name != "flyte" and spec.versions[name]]
+    image = flyte.Image.from_debian_base(python_version=(int(major), int(minor)), flyte_version=spec.versions["flyte"])
+    return image.with_pip_packages(*pinned, *spec.packages)
+
+
+def turn_function(
+    code: bytes, name: str, spec: str, inline: bytes, children: Mapping[str, Any]
+) -> Callable[..., Any]:
+    """The function of the turn's task; `name` names the code."""
+    enter = _enter_function(code, name)
+    children = dict(children)
+
+    async def turn(prompt: str, request: str) -> str:
+        import importlib
+
+        enter()
+        inside = importlib.import_module("hermes_nb.flyte.inside")
+        answer: str = await inside.run_turn(spec, inline, children, prompt, request)
+        return answer
+
+    return turn
+
+
+def tool_function(code: bytes, code_name: str, name: str, pickled: bytes, n_retries: int) -> Callable[..., Any]:
+    """The function of a tool's task: arguments and outcome are JSON, checked and built as in the notebook."""
+    enter = _enter_function(code, code_name)
+
+    async def call(arguments: str) -> str:
+        import importlib
+
+        enter()
+        inside = importlib.import_module("hermes_nb.flyte.inside")
+        outcome: str = await inside.run_tool(pickled, arguments, n_retries)
+        return outcome
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+def _enter_function(code: bytes, name: str) -> Callable[[], None]:
+    def enter() -> None:
+        import pathlib
+        import sys
+        import tempfile
+
+        path = pathlib.Path(tempfile.gettempdir(), "hermes-nb-" + name + ".zip")
+        if str(path) in sys.path:
+            return
+        if not path.exists():
+            with tempfile.NamedTemporaryFile(suffix=".zip", delete=False) as file:
+                file.write(code)
+            pathlib.Path(file.name).replace(path)
+        if "hermes_nb" in sys.modules:  # a process of ours: only the local modules are needed
+            sys.path.append(str(path))
+        else:
+            sys.path.insert(0, str(path))
+
+    return enter

@@ -1,0 +1,109 @@
+"""`%hermes promote`: take an agent to Flyte: look, export, or submit a run of it."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import Any
+
+from hermes_nb.errors import UsageError
+from hermes_nb.magics import _asked
+from hermes_nb.magics._asked import Asked
+from hermes_nb.magics._context import Context
+from hermes_nb.magics._parser import Parser, variable_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_nb.flyte.plan import Plan
+    from hermes_nb.flyte.runtime import Flyte
+
+SUMMARY = "run an agent on Flyte, with its tools and its conversation"
+EXAMPLES = (
+    "%hermes promote analyst --dry-run",
+    "%hermes promote analyst --export analyst_flyte.py",
+    "%%hermes promote analyst --on cluster\nWhich customers matter most?",
+)
+NOTES = """\
+--on names a variable that holds a Flyte(...) with project, secrets, image and resources; without it the control plane is
+that of your own flyte.init or ~/.flyte/config.yaml. Without a question the conversation's last one is asked again. What
+stands in the way is found before anything is uploaded, and all of it is told at once."""
+TAKES_CELL = True
+
+
+def parser() -> Parser:
+    """The options."""
+    parser = Parser("promote")
+    parser.add_argument("agent", nargs="?", metavar="AGENT", help="the agent's name or variable")
+    parser.add_argument("--on", metavar="VARIABLE", default="flyte", help="a variable with a Flyte(...)")
+    parser.add_argument("--dry-run", action="store_true", help="show what would run and what stands in the way")
+    parser.add_argument("--export", metavar="FILE", help="write the agent as a module that `flyte run` runs")
+    parser.add_argument("--yes", action="store_true", help="run tools that ask for approval unasked")
+    parser.add_argument("--key", metavar="KEY", help="idempotency key: promoting it again gives the run there is")
+    parser.add_argument("--background", action="store_true", help="do not wait for the end")
+    parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put the RunResult into this variable")
+    return parser
+
+
+def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """Look, then export or submit, and block until the end."""
+    bound, config = _wanted(context, options)
+    plan = context.hermes.io.call(_looked(bound, config))
+    if not _is_shown_only(plan, options):
+        asked = _submit(context, bound, config, options, cell)
+        if not options.background:
+            _asked.wait_blocking(context, asked, yes=False)
+
+
+async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    """The same on the cell's own loop."""
+    bound, config = _wanted(context, options)
+    plan = await context.hermes.io.awaited(_looked(bound, config))
+    if not _is_shown_only(plan, options):
+        asked = _submit(context, bound, config, options, cell)
+        if not options.background:
+            await _asked.wait_awaiting(context, asked, yes=False)
+
+
+def _wanted(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
+    runtime: Any = context.runtime(options.on)
+    if runtime.to_dict().get("type") not in ("flyte", "flyte:local"):
+        raise UsageError(f"Promoting goes to Flyte; the variable {options.on!r} holds another runtime.")
+    if options.yes or options.key:
+        runtime = replace(runtime, yes=options.yes or runtime.yes, key=options.key or runtime.key, _instances=[])
+    return context.pick(options.agent), runtime
+
+
+async def _looked(bound: Any, config: Flyte) -> Plan:
+    from hermes_nb.flyte.preflight import preflight
+
+    return await preflight(bound, config)
+
+
+def _is_shown_only(plan: Plan, options: argparse.Namespace) -> bool:
+    """Whether it ends here: a dry run, an export, or a refusal."""
+    from hermes_nb.flyte.promote import describe
+    from hermes_nb.flyte.submit import refuse
+
+    if options.export:
+        from hermes_nb.flyte.export import export
+
+        print(f"Wrote {export(plan, options.export)}. Run it with: flyte run {options.export} ... --prompt '...'")
+        return True
+    if options.dry_run:
+        print(describe(plan))
+        return True
+    refuse(plan)
+    for finding in plan.findings:
+        print(f"note: {finding}")
+    return False
+
+
+def _submit(context: Context, bound: Any, config: Flyte, options: argparse.Namespace, cell: str | None) -> Asked:
+    from hermes_nb.flyte.promote import last_question, submitted
+
+    prompt = cell if cell is not None and cell.strip() else last_question(bound)
+    turn = submitted(bound, prompt, config, background=options.background)
+    context.cells.current().turns.append(turn)
+    if options.background:
+        _asked.follow(context, turn, options.out, quiet=False)
+    return Asked(turn, options.out)

@@ -1,0 +1,207 @@
+"""How a turn comes about: asked anew, asked before under the same key, put into a running one, or gone on with."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from hermes_nb.errors import UsageError
+from hermes_nb.model.agent import OFFLINE
+from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
+from hermes_nb.sessions.budget import checked
+from hermes_nb.sessions.profile import profile
+from hermes_nb.sessions.resume import Resumable, find
+from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.sessions.turn import Turn
+
+if TYPE_CHECKING:
+    from hermes_nb.model.event import Event
+    from hermes_nb.sessions.agent import BoundAgent
+
+
+class TurnOptions(TypedDict, total=False):
+    """What `start`, `run`, `run_sync` and `submit` take besides.
+
+    Keys:
+        idempotency_key: The turn runs once, however often it is asked for under this key, from however many tasks, also
+            after a restart: later calls get the same turn.
+        mode: `enqueue` (the default): the turn waits for those of its session asked before. `steer`: when one of them is
+            running, the prompt is put into it and its handle returned; `unread_steer` tells when its model never read it.
+        max_cost_usd: No further model call once the turn has cost so much; None for no limit of its own.
+        max_tokens: The same for tokens, sent and received.
+        replay: A recording to answer from instead of the model (see `Hermes.record`).
+        replay_miss: `live` lets what the recording does not hold go to the model, `error` does not; None means as
+            HERMES_NB_REPLAY_MISS says.
+    """
+
+    idempotency_key: str | None
+    mode: Literal["enqueue", "steer"]
+    max_cost_usd: float | None
+    max_tokens: int | None
+    replay: str | Path | None
+    replay_miss: Literal["error", "live"] | None
+
+
+def place(
+    bound: BoundAgent, prompt: str | list[ContentPart], *, session_id: str | None, background: bool, blocks: bool,
+    timeout_s: float | None, again: bool | str, quiet: bool, options: TurnOptions,
+) -> Turn:  # fmt: skip
+    """The turn that `BoundAgent.submit` gives; see there."""
+    text = prompt_text(prompt)
+    if not text.strip():
+        raise UsageError("The prompt is empty: nothing was sent. Write the question below the %%hermes run line.")
+    if timeout_s is not None and timeout_s <= 0:
+        raise UsageError(f"timeout must be more than 0 seconds, not {timeout_s:g}.")
+    mode = options.get("mode", "enqueue")
+    if mode not in ("enqueue", "steer"):
+        raise UsageError(f"mode is 'enqueue' or 'steer', not {mode!r}.")
+    hermes = bound.hermes
+    limits = checked(max_cost_usd=options.get("max_cost_usd"), max_tokens=options.get("max_tokens"))
+    recording = hermes.recording(options.get("replay"))
+    caller = hermes.host.caller(blocks=blocks, background=background)
+    if caller.blocks_loop and not hasattr(bound.instance.runtime, "adopt"):
+        bound.refuse_async_tools()
+
+    def new() -> Turn:
+        session = hermes.io.call(bound.session_for(session_id))
+        running = _running(bound, session.id) if mode == "steer" else None
+        if running is not None:
+            running.put_in(text)
+            return running
+        return Turn(
+            bound,
+            session,
+            turn_id=new_id("t"),
+            prompt=text,
+            parts=wire_parts(prompt, sees=bound.model.provider != OFFLINE),
+            caller=caller,
+            sink=hermes.host.open_sink(caller, quiet=quiet),
+            shown_in=None if quiet else hermes.host.cell_id(),
+            timeout_s=timeout_s,
+            replaces=session.last_turn_id() if again is True else (again or None),
+            labels=labels,
+            limits=limits,
+            recorded=recording.take(bound.name, text) if recording is not None else None,
+            is_live=hermes.goes_live(options.get("replay_miss")),
+        )
+
+    key, labels = options.get("idempotency_key"), dict[str, Any]()
+    if key is None:
+        return _begun(new())
+    labels = {"idempotency_key": key, "body": _digest(bound.name, prompt, session_id, again)}
+    with hermes.keyed_lock:
+        known = hermes.keyed.get(key)
+        if known is not None:
+            _check_body(key, known[0], labels["body"])
+            return known[1]
+        stored = hermes.io.call(_stored(bound, key))
+        if stored is None:
+            turn = _begun(new())
+        else:
+            body, found, session = stored
+            _check_body(key, body, labels["body"])
+            if isinstance(found, Resumable):
+                turn = resumed(bound, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options)
+            else:
+                turn = _ended(bound, found, session, caller)
+        hermes.keyed[key] = (labels["body"], turn)
+        return turn
+
+
+def resumed(
+    bound: BoundAgent, found: Resumable, session: Session, *, caller: Any, timeout_s: float | None, quiet: bool,
+    options: TurnOptions,
+) -> Turn:  # fmt: skip
+    """A turn that goes on where an earlier attempt was cut off."""
+    hermes = bound.hermes
+    bound.session_id = session.id
+    recording = hermes.recording(options.get("replay"))
+    return _begun(
+        Turn(
+            bound,
+            session,
+            turn_id=found.turn_id,
+            prompt=found.prompt,
+            parts=found.parts,
+            caller=caller,
+            sink=hermes.host.open_sink(caller, quiet=quiet),
+            shown_in=None if quiet else hermes.host.cell_id(),
+            timeout_s=timeout_s,
+            resumes=found,
+            labels=found.labels,
+            limits=checked(max_cost_usd=options.get("max_cost_usd"), max_tokens=options.get("max_tokens")),
+            recorded=recording.take(bound.name, found.prompt) if recording is not None else None,
+            is_live=hermes.goes_live(options.get("replay_miss")),
+        )
+    )
+
+
+async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tuple[Resumable, Session]:
+    """The turn that `BoundAgent.resume` means, and its session; on the IO loop."""
+    found = await find(bound.hermes, turn_id, agent=bound.name)
+    if found.agent != bound.name:
+        raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
+    found.check(profile(bound, bound.offered), is_live=live)
+    return found, await bound.hermes.reload_session(found.session_id)
+
+
+def _begun(turn: Turn) -> Turn:
+    hermes = turn.agent.hermes
+    if not any(t is turn for t in hermes.turns):
+        hermes.turns.append(turn)
+        hermes.io.soon(turn.begin)
+    return turn
+
+
+def _ended(bound: BoundAgent, events: list[Event], session: Session, caller: Any) -> Turn:
+    """The handle of a turn that ended in an earlier kernel."""
+    prompt = next(str(e.data.get("prompt") or "") for e in events if e.kind == "turn.started")
+    turn = Turn(
+        bound, session, turn_id=events[0].turn_id, prompt=prompt, caller=caller,
+        sink=bound.hermes.host.open_sink(caller, quiet=True), shown_in=None, timeout_s=None,
+    )  # fmt: skip
+    turn.tell(events)
+    return turn
+
+
+def _running(bound: BoundAgent, session_id: str) -> Turn | None:
+    turns = (t for t in bound.hermes.turns if t.session_id == session_id and not t.is_done)
+    return next(turns, None)
+
+
+async def _stored(bound: BoundAgent, key: str) -> tuple[str, Resumable | list[Event], Session] | None:
+    """The turn that an earlier kernel began under a key: its body, and what there is of it."""
+    hermes = bound.hermes
+    store = await hermes.opened_store()
+    turn_id = await store.turn_of_key(key)
+    if turn_id is None and not hermes.is_rebuilt:
+        await hermes.rebuild()  # a killed kernel may not have stored its last turn
+        turn_id = await store.turn_of_key(key)
+    if turn_id is None:
+        return None
+    events = await store.events(turn_id=turn_id)
+    started = next(e for e in events if e.kind == "turn.started")
+    body = str(started.data.get("body") or "")
+    session = await hermes.open_session(started.session_id)
+    if events[-1].is_turn_end or any(e.is_turn_end and e.attempt == events[-1].attempt for e in events):
+        return body, events, session
+    found, session = await to_resume(bound, turn_id, live=False)
+    return body, found, session
+
+
+def _check_body(key: str, before: str, now: str) -> None:
+    if before != now:
+        raise UsageError(
+            f"The idempotency key {key!r} was used for another question (or agent, or session). Take a new key for a new"
+            " question; the same key gives the turn it was first used for."
+        )
+
+
+def _digest(agent: str, prompt: str | list[ContentPart], session_id: str | None, again: bool | str) -> str:
+    body: Mapping[str, Any] = {
+        "agent": agent, "prompt": wire_parts(prompt, sees=True), "session": session_id, "again": again,
+    }  # fmt: skip
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode("utf-8", "replace")).hexdigest()[:16]

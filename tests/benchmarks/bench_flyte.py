@@ -1,0 +1,90 @@
+"""Submitting to Flyte beside plain `flyte.run`, the preflight, and the report's size.
+
+On the loopback plane, so that neither network nor image builds are in the figures. The plain task is what a script would
+submit: the adapter, one tool as a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hermes_nb.flyte.preflight import checked, preflight
+from hermes_nb.flyte.report import render
+from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.flyte.submit import request_of, submit
+from hermes_nb.model.event import Event, EventNumberer
+from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.testing import Say, ScriptedModel
+from tests.flyte.agents import REMOTE, bind
+from tests.flyte.loopback import LoopbackPlane
+
+N = 7
+
+
+def a_log(n_spans: int) -> list[Event]:
+    """A turn of `n_spans` model calls, each with an answer of a usual length."""
+    numberer = EventNumberer("bench.a0.1", time.time)
+    events = [numberer.make("turn.started", session_id="s", turn_id="t", span_id="t", data={"prompt": "Hi", "agent": "a"})]
+    for i in range(n_spans):
+        data = {"api_call": i, "text": "An answer of some forty characters or so.", "tool_calls": [], "model": "m",
+                "n_messages": 2, "duration_ms": 12.5, "usage": {"input_tokens": 20, "output_tokens": 10}}  # fmt: skip
+        for kind in ("model.started", "model.completed"):
+            events.append(
+                numberer.make(kind, session_id="s", turn_id="t", span_id=f"m{i}", parent_id="t", data=data)
+            )
+    return events
+
+
+async def medians() -> dict[str, float]:
+    """Seconds and bytes by name."""
+    import flyte
+
+    from tests.flyte import loopback_agent
+
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as folder, LoopbackPlane(secrets={"model-key": "x"}) as plane:
+        await flyte.init.aio(**plane.init_kwargs(root_dir=Path(__file__).parents[2]))
+        hermes = Hermes.open_local(state=Path(folder) / "state")
+        with ScriptedModel(lambda request: Say("Hi.")) as model:
+            bound = bind(hermes, model)
+            config = Flyte(**REMOTE)
+
+            async def plain() -> None:
+                runner = flyte.with_runcontext(mode="remote", interactive_mode=True)
+                await (await runner.run.aio(loopback_agent.ask, prompt="Hi")).abort.aio()
+
+            async def ours() -> None:
+                plan = await asyncio.to_thread(checked, bound, config)
+                run = await submit(plan, prompt="Hi", request=request_of({"turn_id": "t", "session_id": "s"}))
+                await run.abort.aio()
+
+            async def looked() -> None:
+                await preflight(bound, config)
+
+            for name, act in (("plain flyte.run", plain), ("promote: look and submit", ours), ("preflight", looked)):
+                found[f"{name}, s"] = await _median(act)
+        hermes.close()
+    for n_spans in (50, 1_000):
+        found[f"Timeline tab of {n_spans:,} spans, kB"] = len(render(a_log(n_spans)).encode()) / 1000
+    return found
+
+
+async def _median(act: Callable[[], Any]) -> float:
+    times = []
+    for _ in range(N + 1):  # the first one warms up
+        began_s = time.perf_counter()
+        await act()
+        times.append(time.perf_counter() - began_s)
+    return statistics.median(times[1:])
+
+
+def run() -> list[tuple[str, str]]:
+    """The table's rows."""
+    found = asyncio.run(medians())
+    return [(what, f"{value:.3f}" if what.endswith(" s") else f"{value:.0f}") for what, value in found.items()]

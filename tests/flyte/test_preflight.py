@@ -1,0 +1,182 @@
+"""Findings: all at once, each with its place and cure, before anything is uploaded."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_nb.errors import UsageError
+from hermes_nb.flyte.preflight import checked, preflight
+from hermes_nb.flyte.promote import describe
+from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.flyte.submit import refuse
+from hermes_nb.model.agent import Agent, Model
+from hermes_nb.sessions.agent import BoundAgent
+from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.tools.decorator import tool
+from tests.flyte.loopback import LoopbackPlane
+
+REMOTE_MODEL = Model("m", "custom", "https://models.example/v1")
+
+
+@pytest.fixture(scope="module")
+def hermes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hermes]:
+    hermes = Hermes.open_local(state=tmp_path_factory.mktemp("state"))
+    yield hermes
+    hermes.close()
+
+
+def bound(hermes: Hermes, *tools: Any, model: Any = REMOTE_MODEL, **options: Any) -> BoundAgent:
+    return hermes.bind(Agent("pre", model=model, tools=tools, **options))
+
+
+def codes(hermes: Hermes, *tools: Any, config: Flyte | None = None, **options: Any) -> list[str]:
+    return [f.code for f in checked(bound(hermes, *tools, **options), config or Flyte()).findings if f.is_fatal]
+
+
+def in_notebook(source: str, **names: Any) -> dict[str, Any]:
+    """Names of a notebook after a cell: functions that cloudpickle takes by value."""
+    namespace: dict[str, Any] = {"__name__": "__main__", **names}
+    exec(compile(source, "<ipython-input-3-abc>", "exec"), namespace)
+    return namespace
+
+
+def test_an_agent_without_a_fault_passes(hermes: Hermes) -> None:
+    @tool
+    def double(n: int) -> int:
+        """Twice."""
+        return 2 * n
+
+    assert codes(hermes, double) == []
+
+
+def test_an_unpicklable_variable_is_named_with_its_tool_and_cure(hermes: Hermes) -> None:
+    names = in_notebook("def locked() -> int:\n    'Locks.'\n    with LOCK:\n        return 1\n", LOCK=threading.Lock())
+    (finding,) = checked(bound(hermes, tool(names["locked"])), Flyte()).findings
+    assert (finding.code, finding.variable, finding.is_fatal) == ("unpicklable", "LOCK", True)
+    assert "locked" in finding.where
+    assert "line 1" in finding.where
+    assert "inside the function" in finding.cure
+
+
+def test_a_secret_in_a_variable_is_found_by_value_and_by_shape(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890-abcdef")
+    source = "def a() -> str:\n    'A.'\n    return TOKEN\n\ndef b() -> str:\n    'B.'\n    return CONFIG['key']\n"
+    names = in_notebook(source, TOKEN="tok-1234567890-abcdef", CONFIG={"key": "sk-" + "x1" * 20})
+    found = checked(bound(hermes, tool(names["a"]), tool(names["b"])), Flyte()).findings
+    assert [(f.code, f.variable) for f in found] == [("secret", "TOKEN"), ("secret", "CONFIG")]
+    assert "SHOP_TOKEN" in found[0].text
+    assert "tok-1234567890" not in str(found)
+
+
+def test_the_models_key_never_travels(hermes: Hermes) -> None:
+    key = "sk-model-0123456789abcdefghijk"
+    plan = checked(bound(hermes, model=Model("m", "custom", "https://models.example/v1", key)), Flyte())
+    assert [f.code for f in plan.findings] == ["no-secret"]
+    assert key not in plan.spec.to_json()
+    assert key.encode() not in plan.bundle.turn_code
+    named = Flyte(secrets={"HERMES_NB_MODEL_KEY": "its-name"})
+    assert checked(bound(hermes, model=Model("m", "custom", "https://models.example/v1", key)), named).fatal == []
+
+
+def test_each_other_fault_has_its_code(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
+    @tool(approval=True)
+    def careful() -> int:
+        """Asks."""
+        return 1
+
+    assert codes(hermes, careful) == ["approval"]
+    assert codes(hermes, careful, config=Flyte(yes=True)) == []
+
+    class Table:
+        """A type JSON can't carry."""
+
+    @tool
+    def reads(table: Table) -> int:
+        """Reads a variable."""
+        return 1
+
+    assert codes(hermes, reads) == ["kernel-variable"]
+
+    @tool(name="a_b")
+    def one() -> int:
+        """One."""
+        return 1
+
+    @tool(name="a-b")
+    def other() -> int:
+        """Other."""
+        return 1
+
+    assert codes(hermes, one, other) == ["name-collision"]
+    names = in_notebook("def f() -> int:\n    'F.'\n    import no_such_module_of_mine\n    return 1\n")
+    assert codes(hermes, tool(names["f"])) == ["missing-module"]
+    assert codes(hermes, model=Model("m", "custom", "http://127.0.0.1:1/v1")) == ["loopback-model"]
+    assert codes(hermes, config=Flyte(image="ghcr.io/x/y:py3.9-v1")) == ["python"]
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-0123456789abcdefghij")
+    assert codes(hermes, model=None) == ["no-model", "no-secret"]
+
+
+def test_a_local_run_may_use_a_model_of_this_machine(hermes: Hermes) -> None:
+    assert codes(hermes, model=Model("m", "custom", "http://127.0.0.1:1/v1"), config=Flyte(mode="local")) == []
+
+
+def test_a_large_variable_is_told_with_its_size(hermes: Hermes) -> None:
+    names = in_notebook("def f() -> int:\n    'F.'\n    return len(TABLE)\n", TABLE=list(range(5_000_000)))
+    found = checked(bound(hermes, tool(names["f"])), Flyte()).findings
+    assert [(f.code, f.variable, f.is_fatal) for f in found] == [("by-value", "TABLE", False), ("size", "TABLE", False)]
+    assert "MB" in found[0].text
+
+
+def test_a_refusal_names_every_finding_and_sends_nothing(hermes: Hermes) -> None:
+    @tool(approval=True)
+    def careful() -> int:
+        """Asks."""
+        return 1
+
+    plan = checked(bound(hermes, careful, model=Model("m", "custom", "http://localhost:1/v1")), Flyte())
+    with pytest.raises(UsageError) as refused:
+        refuse(plan)
+    assert "[approval]" in str(refused.value)
+    assert "[loopback-model]" in str(refused.value)
+    assert "STOPS [approval]" in describe(plan)
+    plan.config.allow = ["approval", "loopback-model"]
+    refuse(plan)
+
+
+async def test_it_takes_under_two_seconds_and_knows_the_project(plane: LoopbackPlane, hermes: Hermes) -> None:
+    import pandas
+
+    frame = pandas.DataFrame({"x": range(100_000)})
+
+    @tool
+    def total() -> int:
+        """Sum."""
+        return int(frame["x"].sum())
+
+    await preflight(bound(hermes, total), Flyte())  # imports flyte, in this process for the first time
+    began_s = time.perf_counter()
+    plan = await preflight(bound(hermes, total), Flyte())
+    assert time.perf_counter() - began_s < 2.0
+    assert [f.code for f in plan.findings] == ["by-value"]
+    assert any(p.startswith("pandas==") for p in plan.spec.packages)
+
+
+async def test_another_endpoint_than_the_users_own_is_refused(plane: LoopbackPlane, hermes: Hermes) -> None:
+    plan = await preflight(bound(hermes), Flyte(endpoint="flyte.example:443"))
+    assert [f.code for f in plan.findings] == ["endpoint"]
+    assert "flyte.init" in plan.findings[0].text
+
+
+def test_local_modules_travel_as_their_source(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "my_rules.py").write_text("LIMIT = 3\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = in_notebook("import my_rules\ndef f() -> int:\n    'F.'\n    return my_rules.LIMIT\n")
+    plan = checked(bound(hermes, tool(names["f"])), Flyte())
+    assert plan.spec.local_modules == ["my_rules"]
+    assert plan.findings == []

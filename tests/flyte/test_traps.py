@@ -1,0 +1,190 @@
+"""The eleven traps: what the plain adapter does, and what happens here. Traps 7 and 11 are findings of the preflight."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import flyte
+import flyteplugins.agents.core.testing
+import pytest
+
+import hermes_nb.flyte
+from hermes_nb.engine.fingerprint import without_host
+from hermes_nb.flyte.preflight import checked
+from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.testing import Call, Fail, Say, ScriptedModel
+from tests.flyte.agents import ask, bind, opened
+from tests.flyte.scripts import n_replies
+
+SCRIPT = Path(__file__).parent / "trap_script.py"
+
+
+def script(which: str, home: Path, **environment: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), which], capture_output=True, text=True, timeout=120, cwd=home, check=False,
+        env={"HOME": str(home), "HERMES_HOME": str(home / "hermes"), "PATH": "/usr/bin:/bin", "DO_NOT_TRACK": "1",
+             "PYTHONPATH": str(SCRIPT.parents[2]), **environment},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return result
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return script("plain", tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return script("ours", tmp_path_factory.mktemp("ours"))
+
+
+@pytest.mark.parametrize(
+    ("what", "theirs", "here"),
+    [
+        pytest.param("stdout_kept", False, True, id="1 Hermes wraps stdout"),
+        pytest.param("report", "HTML", "str", id="2 a report in a kernel is no text"),
+        pytest.param("tools_seen", [], ["weather"], id="3 a pickled tool vanishes"),
+        pytest.param("own_name", "file", "ToolNameError", id="8 a built-in of that name wins"),
+        pytest.param("which", "two", "one", id="9 an older agent gets the newer tool"),
+    ],
+)
+def test_what_the_adapter_does_and_what_happens_here(
+    plain: dict[str, Any], ours: dict[str, Any], what: str, theirs: Any, here: Any
+) -> None:
+    assert plain[what] == theirs
+    assert ours[what] == here
+
+
+def test_4_outside_a_run_the_model_gets_the_answer(plain: dict[str, Any], ours: dict[str, Any]) -> None:
+    assert "coroutine" in plain["tool_said"]
+    assert ours["tool_said"] == "Rome: sunny"
+
+
+def test_whole_numbers_fit_a_list_of_floats(ours: dict[str, Any]) -> None:
+    assert ours["mean"] == "1.5"
+
+
+def test_5_the_replay_key_holds_no_facts_of_a_host_or_a_day() -> None:
+    from flyteplugins.agents.hermes._durable import _request_key
+
+    prompt = "You are Hermes.\nConversation started: {day}\nHost: Linux ({kernel})\nUser home directory: {home}\n{tools}"
+    probe = "Python toolchain: python=3.11"
+    one = prompt.format(day="Sunday, November 29, 2026", kernel="6.1", home="/root", tools=probe)
+    other = prompt.format(day="Monday, November 30, 2026", kernel="6.2", home="/home/x", tools="Python toolchain: ")
+
+    def key(text: str, change: Any) -> str:
+        return str(_request_key(change({"model": "m", "messages": [{"role": "system", "content": text}]}), {}))
+
+    assert key(one, dict) != key(other, dict)
+    assert key(one, without_host) == key(other, without_host)
+
+
+def test_6_flyte_trace_keeps_nothing_locally(tmp_path: Path) -> None:
+    env = flyte.TaskEnvironment("durability")
+    log = tmp_path / "log"
+
+    @flyte.trace
+    async def mark(path: str) -> str:
+        with Path(path).open("a") as file:
+            file.write("x")
+        return "marked"
+
+    @env.task(retries=1)
+    async def twice(path: str) -> str:
+        await mark(path)
+        if Path(path).stat().st_size == 1:
+            raise RuntimeError("the first attempt fails after its trace")
+        return "done"
+
+    flyte.with_runcontext(mode="local").run(twice, path=str(log))
+    assert log.read_text() == "xx"
+
+
+async def test_6_a_local_retry_replays_from_our_journal(tmp_path: Path) -> None:
+    n_failed = []
+
+    def step(request: Any) -> Any:
+        if n_replies(request) == 0:
+            return Call("get_weather", {"city": "Rome"})
+        if not n_failed:
+            n_failed.append(1)
+            return Fail(400, "Not now.")
+        return Say("Sunny.")
+
+    with opened(tmp_path / "state") as hermes, ScriptedModel(step) as model:
+        result = await ask(bind(hermes, model), mode="local", retries=1)
+    assert (result.status, result.text) == ("completed", "Sunny.")
+    assert [n_replies(r) for r in model.requests] == [0, 1, 1]  # the first reply was not paid for again
+    last = [s for s in result.spans if s.attempt == 2]
+    assert [(s.kind, s.replayed) for s in last if s.kind != "turn"] == [("model", True), ("tool", True), ("model", False)]
+
+
+def test_10_a_child_is_known_again_whatever_the_hash_seed(tmp_path: Path) -> None:
+    source = """
+import sys, pickle, hashlib, cloudpickle
+WORDS = {"a", "b", "c", "d", "e", "f"}
+def has(word: str) -> bool:
+    "Whether it is known."
+    return word in WORDS
+def digest(value):
+    return hashlib.sha256(cloudpickle.dumps(value)).hexdigest()
+if sys.argv[1] == "plain":
+    print(digest(has))
+else:
+    from hermes_nb.flyte.task import tool_function
+    from hermes_nb.tools.decorator import tool
+    from pathlib import Path
+    shipped = Path(sys.argv[2])
+    if not shipped.exists():
+        shipped.write_bytes(cloudpickle.dumps(tool(has)))
+    print(digest(tool_function(b"code", "d", "has", shipped.read_bytes(), 0)))
+"""
+    (tmp_path / "seeds.py").write_text(source)
+
+    def digest(which: str, seed: str) -> str:
+        command = [sys.executable, str(tmp_path / "seeds.py"), which, str(tmp_path / "shipped")]
+        environment = {"PYTHONHASHSEED": seed, "PATH": "/usr/bin:/bin", "PYTHONPATH": str(SCRIPT.parents[2])}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
+        return done.stdout.strip()
+
+    assert len({digest("plain", seed) for seed in ("1", "2", "3")}) > 1
+    assert len({digest("ours", seed) for seed in ("1", "2", "3")}) == 1
+
+
+def test_10_tasks_run_with_a_fixed_hash_seed(tmp_path: Path) -> None:
+    with opened(tmp_path / "state") as hermes, ScriptedModel() as model:
+        task = checked(bind(hermes, model), Flyte(mode="local")).task()
+    assert task.parent_env().env_vars["PYTHONHASHSEED"] == "0"
+
+
+def test_11_no_object_of_hermes_and_no_key_travels(tmp_path: Path) -> None:
+    with opened(tmp_path / "state") as hermes, ScriptedModel() as model:
+        plan = checked(bind(hermes, model), Flyte(mode="local"))
+        shipped = cloudpickle.dumps(plan.task())
+    assert model.model.api_key is not None
+    assert model.model.api_key.encode() not in shipped
+    assert b"AIAgent" not in shipped
+
+
+def test_the_adapters_own_conformance_holds() -> None:
+    flyteplugins.agents.core.testing.assert_adapter_conforms(hermes_nb.flyte)
+    assert hermes_nb.flyte.FLYTE_TOOLSET == flyteplugins.agents.hermes.FLYTE_TOOLSET
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"agent": object(), "tools": [len]}, {"agent": object(), "api_key": "x"}, {}],
+    ids=["tools", "kwargs", "no model"],
+)
+async def test_the_three_value_errors(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        await hermes_nb.flyte.run_agent("Hi", **options)
+    with pytest.raises(ValueError):
+        await flyteplugins.agents.hermes.run_agent("Hi", **options)
