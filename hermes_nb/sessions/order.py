@@ -14,6 +14,7 @@ from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
 from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.resume import Resumable, find
+from hermes_nb.sessions.serving import refuse_nested
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.sessions.turn import Turn
 
@@ -71,6 +72,7 @@ def place(
         if running is not None:
             running.put_in(text)
             return running
+        refuse_nested(session)
         return Turn(
             bound,
             session,
