@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import contextvars
 import inspect
 import json
@@ -12,11 +13,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb import _settings
-from hermes_nb.errors import ToolArgumentError, UsageError
+from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
 from hermes_nb.host.base import Caller, ToolCall
 from hermes_nb.model.mask import Masker
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.tools.call import ToolOutcome, denied, failed
+from hermes_nb.tools.redefinition import is_same_to_the_model, redefined
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.turn import Turn
@@ -69,7 +71,7 @@ class ToolServing:
     # -- calls ---------------------------------------------------------------------------------------------------
     def call(self, message: dict[str, Any]) -> None:
         """Run a call, or ask about it first."""
-        tool = self._tools.get(message["name"])
+        tool = self._current(message["name"])
         if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             self._reply(message, failed(LookupError(f"No tool named {message['name']!r} is attached. Known: {known}.")))
@@ -82,6 +84,16 @@ class ToolServing:
             self._ask(tool, message, question=f"May the agent call {tool.name}?")
         else:
             self._run(tool, message)
+
+    def _current(self, name: str) -> Tool | None:
+        """The tool as the notebook defines it now, unless the model was told otherwise when the turn began."""
+        tool = self._tools.get(name)
+        if tool is not None:
+            with contextlib.suppress(ToolError):
+                new = redefined(tool, namespace())
+                if new is not None and is_same_to_the_model(tool, new):
+                    self._tools[name] = tool = new
+        return tool
 
     def _run(self, tool: Tool, message: dict[str, Any]) -> None:
         turn, io, call_id = self._turn, self._turn._io, message["call_id"]
