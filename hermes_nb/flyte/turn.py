@@ -76,6 +76,7 @@ class FlyteTurn(Turn):
         self.end: Outcome | None = None
         self._is_of_memory = False
         super().__init__(*args)
+        self._questions.close()  # nobody is there to answer
 
     def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
         return ChildToolbox(recorder, self._outbox, self._tools, kept, outcomes=self.outcomes)
