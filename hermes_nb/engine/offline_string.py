@@ -109,6 +109,9 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score -= _own_words(fit, param, span)
     if span.form in ("proper", "caps") and any(t.stem in param.words for t in fit.scene.tokens[span.first : span.last]):
         score += 0.5  # the name says what it is: `Hilton Hotel`, `Premier League`
+    opening = fit.scene.tokens[span.first].stem if span.first < len(fit.scene.tokens) else ""
+    if span.form == "proper" and span.last - span.first > 1 and opening in fit.profile.lexicon - set(param.words):
+        score -= 0.1  # `DNA ATGGCC`
     if span.form == "chunk" and any(span.first <= a and b <= span.last for a, b in fit.scene.names):
         score -= 0.25  # a name with other words around it
     if span.form == "tail" and param.sort in _FREE and (span.lead == "to-do" or span.lead in _SAID):
@@ -194,7 +197,7 @@ def _cuts_name(fit: Fit, span: Span) -> bool:
         return False
     rest = [i for i in range(*name) if not span.first <= i < span.last]
     is_title = all(i < span.first and fit.scene.tokens[i].stem in fit.profile.lexicon for i in rest)
-    return bool(rest) and not (is_title and name[1] - name[0] > 2)
+    return bool(rest) and not is_title
 
 
 def _own_words(fit: Fit, param: Param, span: Span) -> float:
