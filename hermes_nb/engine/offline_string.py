@@ -84,7 +84,10 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if span.form == "proper_pair" and not re.search(r", [A-Z]{2}\b|\w, [A-Z]", f"{_second(value)}{param.description}"):
         return None
     anchor = fit.anchor(param, span.first, span.last)
-    lead = fit.lead(param, span.lead)
+    before = span.lead
+    if not before and span.form in ("chunk", "ident"):
+        before = _lead_behind_own(fit, span.first)
+    lead = fit.lead(param, before)
     if span.form == "number" and not looks_like_year and anchor < 0.4 and param.sort not in ("code", "phone"):
         return None
     is_code = param.sort == "code" and span.form == "code"
@@ -92,7 +95,7 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if (
         not param.is_required
         and span.form in _LOOSE
-        and not (is_code or is_sort)
+        and not (is_code or is_sort or _is_named_by(param, span))
         and anchor < 0.35
         and lead < 0.25
         and not known
@@ -109,6 +112,9 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score -= _own_words(fit, param, span)
     if span.form in ("proper", "caps") and any(t.stem in param.words for t in fit.scene.tokens[span.first : span.last]):
         score += 0.5  # the name says what it is: `Hilton Hotel`, `Premier League`
+    opening = fit.scene.tokens[span.first].stem if span.first < len(fit.scene.tokens) else ""
+    if span.form == "proper" and span.last - span.first > 1 and opening in fit.profile.lexicon - set(param.words):
+        score -= 0.1  # `DNA ATGGCC`
     if span.form == "chunk" and any(span.first <= a and b <= span.last for a, b in fit.scene.names):
         score -= 0.25  # a name with other words around it
     if span.form == "tail" and param.sort in _FREE and (span.lead == "to-do" or span.lead in _SAID):
@@ -148,6 +154,19 @@ _SUPERLATIVES = frozenset(
     top first last next good great local nearby popular favorite favourite available most least more less fewer
     tomorrow today yesterday tonight now currently""".split()
 )
+
+
+def _lead_behind_own(fit: Fit, first: int) -> str:
+    """The preposition before the tool's own words before a value: `of experiment BASELINE`."""
+    i = first
+    while i > 0 and fit.scene.is_free(i - 1) and fit.scene.tokens[i - 1].stem in fit.own:
+        i -= 1
+    return fit.scene.lead_of(i)[0] if i < first else ""
+
+
+def _is_named_by(param: Param, span: Span) -> bool:
+    """Whether a name behind a preposition may be meant for an optional parameter that takes names."""
+    return span.form in ("proper", "caps") and span.lead in _PLACING and param.sort in ("place", "person", "title", "")
 
 
 def _second(pair: str) -> str:
@@ -194,7 +213,7 @@ def _cuts_name(fit: Fit, span: Span) -> bool:
         return False
     rest = [i for i in range(*name) if not span.first <= i < span.last]
     is_title = all(i < span.first and fit.scene.tokens[i].stem in fit.profile.lexicon for i in rest)
-    return bool(rest) and not (is_title and name[1] - name[0] > 2)
+    return bool(rest) and not is_title
 
 
 def _own_words(fit: Fit, param: Param, span: Span) -> float:
