@@ -92,7 +92,6 @@ class View {
       element("div", { class: "hnbt-body" }, this.stage, this.panel.element), this.legend, this.table.element,
       element("div", { class: "hnbt-unseen", id }, HELP), this.says);
     this.root.hnbt = this;  // for tests and for who embeds it
-    // Lab's own keys and clicks in a cell must not act on what is meant for the timeline.
     this.root.addEventListener("keydown", event => this._key(event));
     el.append(this.root);
   }
@@ -120,6 +119,11 @@ class View {
     const scheme = window.matchMedia("(prefers-color-scheme: dark)");
     this._on(scheme, "change", () => this._theme());
     this.cleanups.push(() => sizes.disconnect(), () => themes.disconnect(), () => cancelAnimationFrame(this._frame), () => clearInterval(this._beat));
+    // JupyterLab takes letters and arrows for commands of the notebook before any element hears of them, but not from below
+    // an element with this attribute. Ctrl and Command stay the notebook's: Ctrl+S saves.
+    this._on(window, "keydown", event => {
+      if (this.root.contains(event.target)) this.root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
+    }, true);
     this._on(pane, "wheel", event => this._wheel(event), { passive: false });
     this._on(pane, "scroll", () => { this.state.scroll = pane.scrollTop; this.draw(); });
     this._on(pane, "pointerdown", event => this._down(event));
@@ -147,7 +151,10 @@ class View {
     this._options();
     this._size();
     if (this.log.live && !this.wasLive) this.setFollow(true);
-    if (!this.log.live && this.wasLive) { this.setFollow(false); this.fit(); }
+    if (!this.log.live && this.wasLive) {
+      if (this.follows) this.fit();
+      this.setFollow(false);
+    }
     this.wasLive = this.log.live;
     if (this.log.matches) this._search();
     this._summarise();
@@ -581,7 +588,11 @@ export default () => {
       const view = new View(shared, model, el);
       shared.views.add(view);
       model.send({ t: "ready", keeps: keepStatic(model, () => model.get("static")) });
-      return () => { shared.views.delete(view); view.close(); };
+      return () => {
+        shared.views.delete(view);
+        view.close();
+        try { if (shared.views.size === 0) model.send({ t: "gone" }); } catch { /* the kernel is gone too */ }
+      };
     },
   };
 };
