@@ -79,6 +79,7 @@ class Page:
             path.parent.mkdir(parents=True, exist_ok=True)
             area.screenshot(path=str(path))
             assert contrasts(self.notebook, cell) == []
+            assert self.js(cell, "v.painter.theme.isDark") == (theme == "dark")
         themed(self.notebook, "light")
 
     def press(self, cell: int, *keys: str) -> None:
