@@ -9,7 +9,7 @@ from hermes_nb.engine.offline_fit import Fit, Option
 from hermes_nb.engine.offline_profile import Param, shape
 from hermes_nb.engine.offline_scene import Span
 from hermes_nb.engine.offline_thesaurus import notions, similarity
-from hermes_nb.engine.offline_words import WEAK
+from hermes_nb.engine.offline_words import HOLLOW
 
 # Sort of a parameter: form of a span and how much it looks the part (1 is perfect); `any` is for parameters of no sort.
 _TABLE = """
@@ -84,7 +84,10 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if span.form == "proper_pair" and not re.search(r", [A-Z]{2}\b|\w, [A-Z]", f"{_second(value)}{param.description}"):
         return None
     anchor = fit.anchor(param, span.first, span.last)
-    lead = fit.lead(param, span.lead)
+    before = span.lead
+    if not before and span.form in ("chunk", "ident"):
+        before = _lead_behind_own(fit, span.first)
+    lead = fit.lead(param, before)
     if span.form == "number" and not looks_like_year and anchor < 0.4 and param.sort not in ("code", "phone"):
         return None
     is_code = param.sort == "code" and span.form == "code"
@@ -92,7 +95,7 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if (
         not param.is_required
         and span.form in _LOOSE
-        and not (is_code or is_sort)
+        and not (is_code or is_sort or _is_named_by(param, span))
         and anchor < 0.35
         and lead < 0.25
         and not known
@@ -109,9 +112,12 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score -= _own_words(fit, param, span)
     if span.form in ("proper", "caps") and any(t.stem in param.words for t in fit.scene.tokens[span.first : span.last]):
         score += 0.5  # the name says what it is: `Hilton Hotel`, `Premier League`
+    opening = fit.scene.tokens[span.first].stem if span.first < len(fit.scene.tokens) else ""
+    if span.form == "proper" and span.last - span.first > 1 and opening in fit.profile.lexicon - set(param.words):
+        score -= 0.1  # `DNA ATGGCC`
     if span.form == "chunk" and any(span.first <= a and b <= span.last for a, b in fit.scene.names):
         score -= 0.25  # a name with other words around it
-    if span.form == "tail" and span.lead == "to-do" and param.sort in _FREE:
+    if span.form == "tail" and param.sort in _FREE and (span.lead == "to-do" or span.lead in _SAID):
         score += 0.4
     if span.form == "chunk" and param.sort == "text" and span.last - span.first == 1:
         score -= 0.1  # a word is hardly a text
@@ -142,11 +148,25 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     return Option(value, score, start, end)
 
 
+_SAID = frozenset({"that", "saying", "says", "reading"})
 _SUPERLATIVES = frozenset(
     """best worst closest nearest cheapest fastest shortest longest highest lowest largest biggest smallest newest oldest
     top first last next good great local nearby popular favorite favourite available most least more less fewer
     tomorrow today yesterday tonight now currently""".split()
 )
+
+
+def _lead_behind_own(fit: Fit, first: int) -> str:
+    """The preposition before the tool's own words before a value: `of experiment BASELINE`."""
+    i = first
+    while i > 0 and fit.scene.is_free(i - 1) and fit.scene.tokens[i - 1].stem in fit.own:
+        i -= 1
+    return fit.scene.lead_of(i)[0] if i < first else ""
+
+
+def _is_named_by(param: Param, span: Span) -> bool:
+    """Whether a name behind a preposition may be meant for an optional parameter that takes names."""
+    return span.form in ("proper", "caps") and span.lead in _PLACING and param.sort in ("place", "person", "title", "")
 
 
 def _second(pair: str) -> str:
@@ -193,7 +213,7 @@ def _cuts_name(fit: Fit, span: Span) -> bool:
         return False
     rest = [i for i in range(*name) if not span.first <= i < span.last]
     is_title = all(i < span.first and fit.scene.tokens[i].stem in fit.profile.lexicon for i in rest)
-    return bool(rest) and not (is_title and name[1] - name[0] > 2)
+    return bool(rest) and not is_title
 
 
 def _own_words(fit: Fit, param: Param, span: Span) -> float:
@@ -204,7 +224,7 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
     if not words:
         return {"caps": 0.0, "proper": 0.0, "tail": 0.2}.get(span.form, 0.5)
     named = {i for a, b in fit.scene.names for i in range(a, b)}
-    empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in WEAK}
+    empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in HOLLOW}
     own = {i for i in words if tokens[i].stem in fit.own or tokens[i].stem in param.told} | empty
     if len(words) > 1:
         own |= {
@@ -218,10 +238,13 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
             return 0.4
         opens = span.first in fit.scene.verbs and (span.first in own or bool(notions(tokens[span.first].stem)))
         return 0.45 if own == set(words) else 0.6 if opens else 0.0
+    if span.form == "tail" and span.lead in _SAID:
+        return 0.0  # what is to be said may say anything
     verbs = any(i in fit.scene.verbs for i in inside)
     told = sum(i not in own and tokens[i].stem in fit.told for i in words)
     share = (len(own) + 0.5 * told) / len(words)
-    return (0.8 if span.form != "tail" else 0.6) * share + 0.35 * verbs
+    opening = 0.25 if span.form == "tail" and words[0] in own else 0.0
+    return (0.8 if span.form != "tail" else 0.6) * share + 0.35 * verbs + opening
 
 
 # Choices and booleans
