@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`. Each makes .venv when it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench kill-test clean
+.PHONY: help demo test check bench tool-bench kill-test clean
 
 help:  ## What can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
@@ -21,6 +21,10 @@ check:  ## Linters and types only
 bench:  ## Measure beside a plain script, print ratios
 	@scripts/venv test
 	@.venv/bin/python -m tests.benchmarks
+
+tool-bench:  ## The conformance table of tools through other libraries, in an environment of its own
+	@scripts/venv test
+	@.venv/bin/python -m tests.benchmarks.tool_bench
 
 kill-test:  ## Kill workers and kernels at N random moments of a turn (make kill-test N=200); check all that is promised
 	@scripts/venv test

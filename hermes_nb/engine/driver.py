@@ -187,20 +187,12 @@ class Driver:
         self._is_hooked = True
         hermes.plugins.register_middleware("llm_execution", self._llm)
         hermes.plugins.register_middleware("tool_execution", self._tool)
-        hermes.plugins.register_hook("pre_tool_call", self._before_tool)
         hermes.plugins.register_hook("subagent_start", self._on_delegated)
         hermes.plugins.register_hook("subagent_stop", self._on_returned)
 
     def _turn_of(self, context: Mapping[str, Any]) -> Turn | None:
         with self._lock:
             return self._turns.get(str(context.get("task_id"))) or self._delegated.get(str(context.get("session_id")))
-
-    def _before_tool(self, tool_name: str = "", args: Any = None, **context: Any) -> dict[str, str] | None:
-        """A whole script is asked about, as a dangerous command is; Hermes (0.19) asks only in a gateway."""
-        if tool_name != "execute_code" or self._turn_of(context) is None:
-            return None
-        code = str(args.get("code") or "") if isinstance(args, Mapping) else ""
-        return {"action": "approve", "message": code, "rule_key": tool_name}
 
     def _on_delegated(self, **context: Any) -> None:
         parent, child = str(context.get("parent_session_id")), str(context.get("child_session_id"))

@@ -16,6 +16,7 @@ _FILLERS = frozenset(
 )
 # What a sort is called in the table of prepositions.
 _TYPED = frozenset({"email", "url", "path", "date", "time", "phone"})
+_APART = frozenset({"in", "on", "for", "by", "with", "from", "at"})
 _KIN = {
     "place": ("location", "city", "place"), "person": ("person",), "text": ("text",), "query": ("query", "topic"),
     "title": ("title", "name"), "column": ("column",), "code": ("symbol",), "path": ("path", "file"),
@@ -61,7 +62,7 @@ class Fit:
             return 0.35 if stem in self.profile.name_stems else 0.85
         best = max((similarity(w, stem) for w in param.words), default=0.0)
         if best >= 0.6:
-            return best * 0.8
+            return best * (0.4 if stem in self.profile.name_stems else 0.8)
         if stem in param.told and stem not in WEAK and not self._is_shared(param, stem):
             return 0.4 if param.is_number else 0.3
         return best * 0.5
@@ -71,7 +72,7 @@ class Fit:
 
     def _left(self, param: Param, first: int) -> float:
         tokens = self.scene.tokens
-        best, n_others, hits = 0.0, 0.0, 0
+        best, n_others, hits, nearness = 0.0, 0.0, 0, 1.0
         i = first - 1
         while i >= 0 and n_others < 3:
             token = tokens[i]
@@ -81,6 +82,8 @@ class Fit:
                 break
             if token.lower in ("saying", "says", "reading", "that"):
                 break
+            if token.lower in _APART and token.lower not in param.parts:
+                nearness = 0.6  # `values in country`: another phrase begins
             if n_others and token.lower in PREPOSITIONS and token.lower not in ("of", "is", "to", "as"):
                 break
             if token.is_word and (
@@ -88,7 +91,7 @@ class Fit:
             ):
                 found = self._word_at(param, i)
                 if found:
-                    decayed = found * (0.8**n_others)
+                    decayed = found * (0.8**n_others) * nearness
                     best = max(best, decayed)
                     hits += decayed > 0.4
                 elif token.lower not in STOPWORDS:

@@ -11,13 +11,19 @@ from hermes_nb.engine.offline_fill import Filling, fill
 from hermes_nb.engine.offline_profile import Profile, shape
 from hermes_nb.engine.offline_scene import Scene
 from hermes_nb.engine.offline_thesaurus import PHRASES, similarity
-from hermes_nb.engine.offline_words import WEAK, WEAK_STEMS
+from hermes_nb.engine.offline_words import HOLLOW, WEAK, WEAK_STEMS, stem
 
 ENOUGH = 0.62  # least evidence in words for calling anything
+ASK_ENOUGH = 0.75  # for asking for what is missing
 KINDRED_ENOUGH = 0.9  # the same where all of it is kindred words
 # Values that look like nothing else: finding one where the tool wants one is evidence for the tool.
 _TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "phone": 1.0, "sql": 1.5, "unit": 1.0, "currency": 1.0}
 _SPEAKING = frozenset({"currency", "unit", "language"})  # sorts whose values are words that tools are found by
+_SIGNS = (
+    (re.compile(r"\d\s*\+\s*\d"), "add"),
+    (re.compile(r"(?:%|percent)\s+off\b", re.I), "discount"),
+    (re.compile(r"\d\s*(?:[*×]|times)\s*\d"), stem("multiply")),
+)
 _HOW_TO = re.compile(r"\s*(?:how (?:do|does|can|to|would)\b|why\b|explain\b|tell me about\b|write (?:me )?an?\b)", re.I)
 
 
@@ -44,6 +50,8 @@ class Match:
     @property
     def is_enough(self) -> bool:
         """Whether it is evidence enough to call the tool."""
+        if self.filling.missing and self.evidence < ASK_ENOUGH:
+            return self.is_named
         return self.is_named or self.evidence >= (ENOUGH if self.closest >= 0.5 else KINDRED_ENOUGH)
 
 
@@ -90,7 +98,7 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
         n_unexplained += word.weight >= 0.6 and close < 0.3 and not is_value and not word.is_implied
         found = weight * close
         best[word.stem] = max(found, best.get(word.stem, 0.0))
-    coverage = _coverage(profile, list(best))
+    coverage = _coverage(profile, list(best)) + _spelled_part(scene.text, profile)
     words = sum(found * rarity[stem] for stem, found in best.items()) + coverage
     evidence = max(words, 0.8 * (sum(best.values()) + coverage))
     if not filling.missing:
@@ -141,7 +149,7 @@ def _asked(scene: Scene) -> list[_Word]:
     lowers = [t.stem for t in scene.tokens]
     for i, token in enumerate(scene.tokens):
         if token.is_content:
-            weight = 0.3 if token.lower in WEAK or token.stem in WEAK_STEMS else 1.0
+            weight = 0.3 if token.lower in WEAK or token.stem in WEAK_STEMS else 0.6 if token.lower in HOLLOW else 1.0
             if not scene.is_free(i):
                 weight *= 0.15
             elif token.text[0].isupper() and i not in scene.verbs and i > 0:
@@ -151,8 +159,9 @@ def _asked(scene: Scene) -> list[_Word]:
             implied = PHRASES.get(tuple(lowers[i : i + n]))
             if implied and scene.is_free(i):
                 asked.append(_Word(implied, 0.9, token.start, scene.tokens[min(i + n, len(lowers)) - 1].end, True))
-    if re.search(r"\d\s*\+\s*\d", scene.text):
-        asked.append(_Word("add", 0.8, 0, 0))
+    for pattern, meaning in _SIGNS:
+        if pattern.search(scene.text):
+            asked.append(_Word(meaning, 0.8, 0, 0))
     return asked
 
 
@@ -189,6 +198,12 @@ def _coverage(profile: Profile, asked: Sequence[str]) -> float:
         return 0.0
     hits = sum(max((similarity(n, w) for w in asked), default=0.0) for n in names)
     return 0.6 * hits / len(names)
+
+
+def _spelled_part(text: str, profile: Profile) -> float:
+    """Whether the prompt spells a part of the tool's name that is no word: `base64` of `base64_encode`."""
+    parts = [p for p in profile.name.lower().split("_") if any(c.isdigit() for c in p) and len(p) > 2]
+    return 0.6 if any(re.search(rf"(?<!\w){re.escape(p)}(?!\w)", text, re.I) for p in parts) else 0.0
 
 
 def _is_named(text: str, profile: Profile) -> bool:

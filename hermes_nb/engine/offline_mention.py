@@ -24,13 +24,14 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _PATH = re.compile(
     r"(?<![\w/])(?:~|\.{1,2})?/[\w.@+-]+(?:/[\w.@+*-]*)*|(?<![\w/])/(?![\w/])|(?<!\w)[A-Za-z]:\\[\w\\. -]+"
     r"|\b[\w.-]+(?:/[\w.*-]+)*\.(?:csv|tsv|txt|json|jsonl|ya?ml|toml|py|ipynb|md|pdf|docx?|xlsx?|parquet|log|html?|xml"
-    r"|sql|db|sqlite|png|jpe?g|gif|svg|zip|gz|tar|cfg|ini|sh|js|ts|c|h|cpp|rs|go|java|tex|wav|mp3|mp4|pptx?|bak|webp|bmp|tiff?|avi|mov|mkv|flac|ogg|heic|r|jl|pkl|npy|feather)\b"
+    r"|sql|db|sqlite|png|jpe?g|gif|svg|zip|gz|tar|cfg|ini|sh|js|ts|c|h|cpp|rs|go|java|tex|wav|mp3|mp4|pptx?|bak|webp|bmp|tiff?|avi|mov|mkv|flac|ogg|heic|r|jl|pkl|npy|feather|bib)\b"
     r"|(?<![\w/])(?!and/|his/|he/|she/|yes/|km/|w/)[a-z_.][\w.-]{2,}/[\w.-]{2,}(?![\w/])"
     r"|(?<![\w/])[\w.-]+/(?=[\s?!,;]|$)|\b(?:[\w.-]+/){2,}[\w.-]*|\b[\w.-]+/(?=[\w.-]*[a-z])[\w.-]+\.\w+"
 )
 _HANDLE = re.compile(r"(?<!\w)[#@][^\W\d_][\w-]*")
 _PHONE = re.compile(r"(?<![\w.])\+\d[\d ().-]{6,}\d(?!\w)|(?<![\w.-])\(?\d{3}\)?[-. ]\d{3,4}[-. ]\d{4}(?![\w.-])")
 _CODE = re.compile(
+    r"\b10\.\d{4,9}/[\w.;()/:-]*\w|\b\d+/[A-Z]+\d+\b|"
     r"\b(?=[\w.-]*\d)(?=[\w.-]*[^\W\d_])(?!\d[\d.,]*[^\W\d_]{1,3}\b(?![-.]\w))(?!\d[\d.,]*-[a-z]+)(?!\d[\d.]*[eE][-+]?\d+\b)(?!\d+[x×]\d+\b)\w+(?:[-.]\w+)*"
     r"|\bv?\d+\.\d+\.\d+(?:[-.]\w+)*|#\d+(?=\b)|\b[A-Z]{1,5}[-_][A-Z\d][\w-]*"
     r"|(?<![\w.-])\d+(?:-\d+){2,}-?[\dXx]?(?![\w-])|(?<![\w.])\.[a-z]\w{0,4}(?=[\s?!,;]|$)"

@@ -181,7 +181,12 @@ def _is_money(param: Param) -> bool:
 
 def _year(param: Param, mention: Mention) -> float:
     looks = isinstance(mention.value, int) and 1400 <= mention.value <= 2150 and not mention.unit
-    is_year = "year" in param.words and not set(param.parts) & {"years", "n", "num", "number"}
+    is_year = bool({"year", "season", "vintag"} & set(param.words)) and not set(param.parts) & {
+        "years",
+        "n",
+        "num",
+        "number",
+    }
     if is_year:
         return 0.6 if looks else -0.6
     return -0.12 if looks else 0.0

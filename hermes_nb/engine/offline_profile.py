@@ -59,13 +59,14 @@ _LEADS: dict[str, str] = {
     "at": "place location time address rate temperature volume hour url speed price start venue",
     "for": "query topic city name item product keyword subject person symbol company user location place country"
     " destination customer employee account year duration genre recipient",
-    "of": "name column text path file product symbol country city formula item document account company number material"
+    "of": "name column text path file product symbol country city formula item document account company"
+    " number material values value"
     " ingredient substance"
     " target subject artist team title",
     "on": "date day topic column path room environment account target platform field subject list",
     "about": "query topic subject text keyword",
-    "with": "attendees guests password seed new person replacement participants partner",
-    "by": "author artist column by key factor sort field creator owner director method aggregate days amount",
+    "with": "attendees guests password seed new person replacement participants partner value",
+    "by": "author artist column by key factor sort field creator owner director method aggregate days amount index",
     "as": "format type role output title name",
     "named": "name title label", "called": "name title label", "titled": "title name", "labelled": "label name",
     "labeled": "label name", "saying": "text body message content", "says": "text body message content",

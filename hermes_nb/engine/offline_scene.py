@@ -327,7 +327,17 @@ class Scene:
         if token.text == "-" and 0 < index < len(self.tokens) - 1:
             before, after = self.tokens[index - 1], self.tokens[index + 1]
             return before.is_word and after.is_word and before.end == token.start and token.end == after.start
-        return token.is_word and token.lower not in STOPWORDS and self.is_free(index)
+        if not token.is_word or not self.is_free(index):
+            return False
+        return token.lower not in STOPWORDS or self._is_hyphened(index)
+
+    def _is_hyphened(self, index: int) -> bool:
+        """Whether a hyphen ties a word to another, as in `us-east`."""
+        token = self.tokens[index]
+        before, after = self.tokens[max(0, index - 1) : index], self.tokens[index + 1 : index + 2]
+        return any(t.text == "-" and t.end == token.start for t in before) or any(
+            t.text == "-" and t.start == token.end for t in after
+        )
 
     def _windows(self, first: int, last: int) -> list[Span]:
         """Every run of up to five words inside a chunk; which of them is the value depends on the tool."""

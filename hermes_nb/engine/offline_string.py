@@ -9,7 +9,7 @@ from hermes_nb.engine.offline_fit import Fit, Option
 from hermes_nb.engine.offline_profile import Param, shape
 from hermes_nb.engine.offline_scene import Span
 from hermes_nb.engine.offline_thesaurus import notions, similarity
-from hermes_nb.engine.offline_words import WEAK
+from hermes_nb.engine.offline_words import HOLLOW
 
 # Sort of a parameter: form of a span and how much it looks the part (1 is perfect); `any` is for parameters of no sort.
 _TABLE = """
@@ -109,9 +109,12 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
         score -= _own_words(fit, param, span)
     if span.form in ("proper", "caps") and any(t.stem in param.words for t in fit.scene.tokens[span.first : span.last]):
         score += 0.5  # the name says what it is: `Hilton Hotel`, `Premier League`
+    opening = fit.scene.tokens[span.first].stem if span.first < len(fit.scene.tokens) else ""
+    if span.form == "proper" and span.last - span.first > 1 and opening in fit.profile.lexicon - set(param.words):
+        score -= 0.1  # `DNA ATGGCC`
     if span.form == "chunk" and any(span.first <= a and b <= span.last for a, b in fit.scene.names):
         score -= 0.25  # a name with other words around it
-    if span.form == "tail" and span.lead == "to-do" and param.sort in _FREE:
+    if span.form == "tail" and param.sort in _FREE and (span.lead == "to-do" or span.lead in _SAID):
         score += 0.4
     if span.form == "chunk" and param.sort == "text" and span.last - span.first == 1:
         score -= 0.1  # a word is hardly a text
@@ -142,6 +145,7 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     return Option(value, score, start, end)
 
 
+_SAID = frozenset({"that", "saying", "says", "reading"})
 _SUPERLATIVES = frozenset(
     """best worst closest nearest cheapest fastest shortest longest highest lowest largest biggest smallest newest oldest
     top first last next good great local nearby popular favorite favourite available most least more less fewer
@@ -193,7 +197,7 @@ def _cuts_name(fit: Fit, span: Span) -> bool:
         return False
     rest = [i for i in range(*name) if not span.first <= i < span.last]
     is_title = all(i < span.first and fit.scene.tokens[i].stem in fit.profile.lexicon for i in rest)
-    return bool(rest) and not (is_title and name[1] - name[0] > 2)
+    return bool(rest) and not is_title
 
 
 def _own_words(fit: Fit, param: Param, span: Span) -> float:
@@ -204,7 +208,7 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
     if not words:
         return {"caps": 0.0, "proper": 0.0, "tail": 0.2}.get(span.form, 0.5)
     named = {i for a, b in fit.scene.names for i in range(a, b)}
-    empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in WEAK}
+    empty = {i for i in words if tokens[i].lower in _SUPERLATIVES or tokens[i].lower in HOLLOW}
     own = {i for i in words if tokens[i].stem in fit.own or tokens[i].stem in param.told} | empty
     if len(words) > 1:
         own |= {
@@ -218,10 +222,13 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
             return 0.4
         opens = span.first in fit.scene.verbs and (span.first in own or bool(notions(tokens[span.first].stem)))
         return 0.45 if own == set(words) else 0.6 if opens else 0.0
+    if span.form == "tail" and span.lead in _SAID:
+        return 0.0  # what is to be said may say anything
     verbs = any(i in fit.scene.verbs for i in inside)
     told = sum(i not in own and tokens[i].stem in fit.told for i in words)
     share = (len(own) + 0.5 * told) / len(words)
-    return (0.8 if span.form != "tail" else 0.6) * share + 0.35 * verbs
+    opening = 0.25 if span.form == "tail" and words[0] in own else 0.0
+    return (0.8 if span.form != "tail" else 0.6) * share + 0.35 * verbs + opening
 
 
 # Choices and booleans

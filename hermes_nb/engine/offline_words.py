@@ -32,9 +32,10 @@ WEAK = frozenset(
     """get show give tell find list see look check compute calculate calcul display return fetch retrieve provide
     determine know print return run make do perform take go going want help figure work value number result results
     information info data detail details current total name new thing way lot kind type set obtain identify certain
-    specific following based names last past next previous
-    upcoming recent latest right different two both rows""".split()
+    specific following based names rows""".split()
 )
+# Words that are hardly a value by themselves, though they may tell what is wanted.
+HOLLOW = WEAK | frozenset("last past next previous upcoming recent latest right different two both".split())
 # Verbs that open a request; a capital makes no name of them.
 VERBS = frozenset(
     """sing tell write draw paint bake cook compose explain buy order play restart delete remind roll mix sort clean

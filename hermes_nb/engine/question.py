@@ -1,16 +1,20 @@
-"""What a turn asks a person: approvals of Hermes's own dangerous commands, and the model's questions (`clarify`)."""
+"""What a turn asks a person: approvals of calls of Hermes's own tools, and the model's questions (`clarify`).
+
+"Always" means these exact arguments: who answers (the kernel) keeps them. Hermes is never told more than "once", since
+what it keeps is a kind of command, and one approved `rm -rf` would be all of them.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hermes_nb.engine.recorder import Recorder, new_id
 
-CHOICES = ("once", "session", "deny")
-_YES = {"once": "once", "yes": "once", "approve": "once", "approved": "once", "true": "once", "session": "session",
-        "always": "session"}  # fmt: skip
+CHOICES = ("once", "always", "deny")
+_YES = frozenset({"once", "yes", "approve", "approved", "true", "session", "always"})
 NO_ANSWER = "The user gave no answer."
 
 
@@ -22,15 +26,29 @@ class Questions:
         self._lock = threading.Lock()
         self._pending: dict[str, tuple[threading.Event, list[Any]]] = {}
         self._is_closed = False
+        self._here = threading.local()
+
+    def admit(self, name: str, arguments: str, question: str, span_id: str) -> bool:
+        """Whether a call of one of Hermes's tools may run."""
+        data = {"question": question, "name": name, "arguments": arguments, "choices": list(CHOICES)}
+        return _is_yes(self._ask("approval", data, default="deny", span_id=span_id))
+
+    @contextmanager
+    def admitted(self) -> Iterator[None]:
+        """While a call that was asked about runs on this thread: Hermes's own question about it is answered already."""
+        before, self._here.is_admitted = getattr(self._here, "is_admitted", False), True
+        try:
+            yield
+        finally:
+            self._here.is_admitted = before
 
     def approve(self, command: str, description: str, **options: Any) -> str:
-        """Hermes's approval callback: `once`, `session` or `deny`."""
+        """Hermes's approval callback, for what looks dangerous to it: `once` or `deny`."""
         del options  # allow_permanent: nothing is ever allowed for good from a notebook
+        if getattr(self._here, "is_admitted", False):
+            return "once"
         data = {"question": description, "name": "terminal", "arguments": command, "choices": list(CHOICES)}
-        if command.startswith("<execute_code>"):
-            data |= {"question": "Run this Python code on your machine?", "name": "execute_code", "arguments": description}
-        answer = self._ask("approval", data, default="deny")
-        return _YES.get(str(answer).strip().lower(), "deny")
+        return "once" if _is_yes(self._ask("approval", data, default="deny")) else "deny"
 
     def clarify(self, question: str, choices: Sequence[str] | None = None) -> str:
         """Hermes's clarify callback: what the person said."""
@@ -39,7 +57,7 @@ class Questions:
             data["choices"] = [str(choice) for choice in choices]
         return str(self._ask("clarify", data, default=NO_ANSWER))
 
-    def _ask(self, kind: str, data: dict[str, Any], *, default: str) -> Any:
+    def _ask(self, kind: str, data: dict[str, Any], *, default: str, span_id: str | None = None) -> Any:
         request_id = new_id()
         done = threading.Event()
         box: list[Any] = []
@@ -47,12 +65,12 @@ class Questions:
             self._pending[request_id] = (done, box)
             if self._is_closed:
                 done.set()
-        self._recorder.emit(f"{kind}.requested", {"request_id": request_id, **data}, span_id=request_id)
+        self._recorder.emit(f"{kind}.requested", {"request_id": request_id, **data}, span_id=span_id or request_id)
         done.wait()
         with self._lock:
             del self._pending[request_id]
         answer = box[0] if box else default
-        self._recorder.emit(f"{kind}.responded", {"request_id": request_id, "answer": answer}, span_id=request_id)
+        self._recorder.emit(f"{kind}.responded", {"request_id": request_id, "answer": answer}, span_id=span_id or request_id)
         return answer
 
     def answer(self, request_id: str, answer: Any) -> None:
@@ -69,3 +87,7 @@ class Questions:
             self._is_closed = True
             for done, _ in self._pending.values():
                 done.set()
+
+
+def _is_yes(answer: Any) -> bool:
+    return str(answer).strip().lower() in _YES

@@ -17,6 +17,7 @@ All of hermes-agent 0.19.0. A test of `tests/engine/test_quirk.py` fails when a 
   so that the log says so.
 - A wait before a retry is only said to `AIAgent._buffer_status` and `_buffer_vprint`, which keep it until the turn failed:
   heard there.
+- `tools.file_tools._resolve_path_for_task` says which file a path means; relied on to tell who may be read unasked.
 - `hermes_cli.middleware` goes on after an Exception of a middleware, unrecorded: ours raise BaseExceptions.
 """
 
@@ -33,6 +34,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -81,6 +83,20 @@ def load(masker: Masker) -> SimpleNamespace:
 def upstream(name: str) -> Any:
     """A module of hermes-agent, which is untyped."""
     return importlib.import_module(name)
+
+
+def resolved(path: str, task_id: str) -> Path:
+    """The file that a path means to Hermes's file tools in a turn, links followed."""
+    found: Path = upstream("tools.file_tools")._resolve_path_for_task(path, task_id)
+    return found.resolve()
+
+
+def danger(name: str, arguments: Mapping[str, Any]) -> str:
+    """What Hermes finds dangerous in a command; "" when it finds nothing."""
+    if name != "terminal":
+        return ""
+    found = upstream("tools.approval").detect_dangerous_command(str(arguments.get("command") or ""))
+    return str(found[2] or "")
 
 
 def _nothing(*_: Any, **__: Any) -> None:

@@ -6,6 +6,7 @@ Hermes runs a batch of calls one after another. Here the batch is known from the
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 import time
@@ -13,12 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_nb.engine.door import Door
 from hermes_nb.engine.journal import JournalError, ToolResult
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.recorder import Recorder, new_id
 from hermes_nb.engine.reply import flat_text
 from hermes_nb.model.history import SKIPPED
 from hermes_nb.model.toolspec import ToolSpec
+
+DENIED = "The user did not allow it. Do not try to get there in another way."
 
 
 @dataclass(slots=True, eq=False)
@@ -44,15 +48,18 @@ class Toolbox:
     Args:
         specs: The kernel's tools of this turn, by name.
         replay: Results kept by earlier attempts, by call key; empty on the first.
+        door: Lets calls of Hermes's own tools in, or asks; None lets in all.
     """
 
     def __init__(
-        self, recorder: Recorder, outbox: Outbox, specs: Mapping[str, ToolSpec], replay: Mapping[str, ToolResult]
-    ) -> None:
+        self, recorder: Recorder, outbox: Outbox, specs: Mapping[str, ToolSpec], replay: Mapping[str, ToolResult],
+        door: Door | None = None,
+    ) -> None:  # fmt: skip
         self._recorder = recorder
         self._outbox = outbox
         self.specs = specs
         self._replay = replay
+        self._door = door
         self._batch: list[Call] = []
         self._by_span: dict[str, Call] = {}
         self._inside: set[Call] = set()
@@ -110,7 +117,7 @@ class Toolbox:
             return kept.body.get("result", "")
         if self._asks_kernel(name):
             return self._run_in_kernel(call)
-        return self._run_builtin(call, next_call)
+        return self._run_builtin(call, args, next_call)
 
     def _is_within(self, tool_call_id: str, name: str) -> bool:
         with self._lock:
@@ -203,18 +210,24 @@ class Toolbox:
             for call in self._by_span.values():
                 call.done.set()
 
-    def _run_builtin(self, call: Call, next_call: Callable[[], tuple[Any, dict[str, Any]]]) -> Any:
-        call.started = time.monotonic()
-        started_at = time.time()
+    def _run_builtin(
+        self, call: Call, args: Mapping[str, Any], next_call: Callable[[], tuple[Any, dict[str, Any]]]
+    ) -> Any:
         self._recorder.emit(
             "tool.started",
             {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, **self._mark(call)},
             span_id=call.span_id,
         )
+        passed = self._door.open(call.name, args, call.span_id) if self._door else contextlib.nullcontext()
+        if passed is None:
+            return self._refused(call)
+        call.started = time.monotonic()
+        started_at = time.time()
         with self._lock:
             self._inside.add(call)
         try:
-            result, spent = next_call()
+            with passed:
+                result, spent = next_call()
         except Exception as exc:
             self._record(call, {
                 "status": "error", "result": f"Error executing tool '{call.name}': {exc}", "error": str(exc),
@@ -230,6 +243,12 @@ class Toolbox:
             "result": text, "started_at_unix_s": started_at, **self._mark(call), **spent, **self._told(call, text),
         })  # fmt: skip
         return result
+
+    def _refused(self, call: Call) -> str:
+        status, why = ("stopped", "The turn was stopped.") if self.is_abandoned else ("denied", DENIED)
+        text = json.dumps({"error": f"The call was not allowed: {why}"})
+        self._record(call, {"status": status, "result": text, "error": why, **self._mark(call)})
+        return text
 
     def _asks_kernel(self, name: str) -> bool:
         return name in self.specs

@@ -12,6 +12,7 @@ from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
 from hermes_nb.engine.budget import Budget
 from hermes_nb.engine.delta import DeltaPump
+from hermes_nb.engine.door import Door
 from hermes_nb.engine.journal import JournalError, ToolResult
 from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Outcome
@@ -59,8 +60,8 @@ class Turn:
             kept = {**self._recording.tool_results(self.turn_id), **kept}
         self._kept = kept
         self._budget = Budget(message.get("budget") or (), self._recorder.tally)
-        self._toolbox = self._make_toolbox(self._recorder, kept)
         self._questions = Questions(self._recorder)
+        self._toolbox = self._make_toolbox(self._recorder, kept)
         self._history = [dict(m) for m in message.get("history") or ()]
         self._prompt: Any = ""
         self._lock = threading.Lock()
@@ -74,7 +75,7 @@ class Turn:
         self._timer: threading.Timer | None = None
 
     def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
-        return Toolbox(recorder, self._outbox, self._tools, kept)
+        return Toolbox(recorder, self._outbox, self._tools, kept, Door(self._questions, self.turn_id))
 
     # -- from the reading thread -----------------------------------------------------------------------------------
 

@@ -21,7 +21,8 @@ from typing import Any
 
 from hermes_nb._require import require
 
-ROOMS = ("", "model", "engine", "tools", "views", "flyte")  # of this package, what a task needs
+# Of this package, what a tool's task needs, and what the turn's needs besides.
+TOOL_ROOMS, TURN_ROOMS = ("", "model", "tools", "flyte"), ("engine", "views")
 _STAMP = (2020, 1, 1, 0, 0, 0)
 
 
@@ -70,21 +71,30 @@ def digest(code: bytes) -> str:
     return hashlib.sha256(code).hexdigest()[:16]
 
 
-def pack(tools: Mapping[str, bytes], inline: bytes, modules: Iterable[str]) -> Bundle:
-    """The bundle of pickled tools; `modules` are the top-level names they need."""
+def pack(
+    tools: Mapping[str, bytes], inline: bytes, modules: Iterable[str], *, with_offline: bool = False
+) -> Bundle:
+    """The bundle of pickled tools; `modules` are the top-level names they need, `with_offline` takes the embedded model."""
     local = sorted(name for name in modules if is_local(name))
     others = sorted(name for name in modules if name not in local and name not in sys.stdlib_module_names)
-    code, turn_code = (_with_modules(source_zip(with_assets=whole), local) for whole in (False, True))
+    code = _with_modules(source_zip(of_turn=False), local)
+    turn_code = _with_modules(source_zip(of_turn=True, with_offline=with_offline), local)
     return Bundle(code, turn_code, tools, inline, tuple(local), tuple(others))
 
 
-def source_zip(*, with_assets: bool = False) -> bytes:
-    """This package's rooms as a zip, the same bytes for the same source; with what a page is made of, or without."""
+def source_zip(*, of_turn: bool, with_offline: bool = False) -> bytes:
+    """This package's rooms as a zip, the same bytes for the same source.
+
+    Args:
+        of_turn: Also what runs a turn and draws its report; else only what runs a tool.
+        with_offline: Also the embedded model.
+    """
     root = Path(__file__).parents[1]
     files = {}
-    for room in ROOMS:
-        assets = sorted((root / room / "assets").glob("*")) if with_assets else []
-        for path in [*sorted((root / room).glob("*.py")), *assets]:
+    for room in (*TOOL_ROOMS, *(TURN_ROOMS if of_turn else ())):
+        for path in [*sorted((root / room).glob("*.py")), *sorted((root / room / "assets").glob("*"))]:
+            if path.name.startswith("offline") and not with_offline:
+                continue
             files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
     return _zip(files)
 

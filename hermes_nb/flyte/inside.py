@@ -1,4 +1,4 @@
-"""What runs inside a task: the turn, through the adapter, with our recorder around it; and one call of a tool."""
+"""What runs inside a turn's task: the turn, through the adapter, with our recorder around it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from hermes_nb.engine.outbox import Outbox
 from hermes_nb.engine.outcome import Model
 from hermes_nb.engine.reach import Reach
 from hermes_nb.flyte import _sdk
+from hermes_nb.flyte.call import run_call
 from hermes_nb.flyte.memory import Memory
 from hermes_nb.flyte.report import Reporter
 from hermes_nb.flyte.seam import seam
@@ -39,8 +40,6 @@ sinks: list[Sink] = []
 """Who hears every event at once, as a dict: a local run's way to the notebook."""
 places: list[str] = []
 """Where the turns of this process put their report, by attempt."""
-
-KEPT_BYTES_MAX = 6_000_000  # of a cut result that travels back whole, for `more`; Flyte's own limit is 10 MiB
 
 _attempts: dict[str, int] = {}  # of turns in this process; a cluster counts them itself
 _pump = DeltaPump()
@@ -189,49 +188,15 @@ class _Dispatch:
         raw = json.dumps(arguments, ensure_ascii=False)
         child = self._children.get(spec.name)
         if child is None and spec.name not in self._inline:
-            outcome = await _call(more_tool(self._results, max_result_chars=spec.max_result_chars), raw, self._masker)
+            outcome = await run_call(more_tool(self._results, max_result_chars=spec.max_result_chars), raw, self._masker)
         elif child is None:
-            outcome = await _call(self._inline[spec.name], raw, self._masker, results=self._results)
+            outcome = await run_call(self._inline[spec.name], raw, self._masker, results=self._results)
         elif spec.name in self._inline:  # the user's task: its arguments are built here, its result made text here
             task = dataclasses.replace(self._inline[spec.name], function=child.aio)
-            outcome = await _call(task, raw, self._masker, awaits=True, results=self._results)
+            outcome = await run_call(task, raw, self._masker, awaits=True, results=self._results)
         else:
             outcome = json.loads(await child.aio(raw))
             if outcome.get("kept"):
                 self._results.restore(*pickle.loads(base64.b64decode(outcome["kept"])))
         self._turn.outcomes.put(spec.name, raw, outcome)
         return str(outcome["content"])
-
-
-async def run_tool(pickled: bytes, arguments: str, n_retries: int) -> str:
-    """One call of a tool as JSON: status, content, result_chars, error_type, error.
-
-    Raises:
-        RuntimeError: It failed and the task may try again; on the last attempt the failure is what is returned.
-    """
-    tool = pickle.loads(pickled)
-    results = ResultStore()
-    outcome = await _call(tool, arguments, Masker(_settings.secrets().values()), results=results)
-    context = _sdk.sdk().ctx()
-    if outcome["status"] == "error" and context.mode != "local" and int(context.attempt_number) < n_retries:
-        raise RuntimeError(f"{outcome['error_type']}: {outcome['error']}")
-    if results.newest is not None:
-        whole = pickle.dumps(results.newest)
-        if len(whole) <= KEPT_BYTES_MAX:
-            outcome["kept"] = base64.b64encode(whole).decode("ascii")
-    return json.dumps(outcome)
-
-
-async def _call(
-    tool: Any, arguments: str, masker: Masker, *, results: ResultStore | None = None, awaits: bool = False
-) -> dict[str, Any]:
-    from hermes_nb.tools.call import run_async, run_sync
-
-    if awaits or tool.is_async or inspect.iscoroutinefunction(tool.function):
-        done = await run_async(tool, arguments, masker=masker, results=results)
-    else:
-        done = await asyncio.to_thread(run_sync, tool, arguments, masker=masker, results=results)
-    return {
-        "status": done.status, "content": done.content, "result_chars": done.result_chars,
-        "error_type": done.error_type, "error": done.error,
-    }  # fmt: skip

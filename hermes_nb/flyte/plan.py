@@ -14,6 +14,7 @@ from hermes_nb.flyte import bundle as bundles
 from hermes_nb.flyte.bundle import Bundle
 from hermes_nb.flyte.scan import Taken, place_of, taken_by
 from hermes_nb.flyte.spec import INLINE, Spec, how, secret_names, spec_of
+from hermes_nb.model.agent import OFFLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def plan_of(bound: BoundAgent, config: Flyte) -> Plan:
     modules -= {"hermes_nb"}
     inline = bundles.dumps(shared) if shared else b""
     children = {name: data for name, data in pickles.items() if how(tools[name]) == "child"}
-    bundle = bundles.pack(children, inline, modules)
+    bundle = bundles.pack(children, inline, modules, with_offline=bound.model.provider == OFFLINE)
     packages, missing = _packages(bundle.modules)
     findings += [_missing(name, tools, taken) for name in missing]
     spec = spec_of(

@@ -124,8 +124,8 @@ def tool_function(code: bytes, code_name: str, name: str, pickled: bytes, n_retr
         import importlib
 
         enter()
-        inside = importlib.import_module("hermes_nb.flyte.inside")
-        outcome: str = await inside.run_tool(pickled, arguments, n_retries)
+        call = importlib.import_module("hermes_nb.flyte.call")
+        outcome: str = await call.run_tool(pickled, arguments, n_retries)
         return outcome
 
     call.__name__ = call.__qualname__ = name

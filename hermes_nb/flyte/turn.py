@@ -57,6 +57,9 @@ class ChildToolbox(Toolbox):
         if call.name not in self.specs:
             return super()._told(call, text)
         told = self._outcomes.take(call.name, call.arguments) or {"status": "error", "error": text[:500]}
+        for stream, printed in told.get("printed") or ():
+            data = {"tool_call_id": call.tool_call_id, "name": call.name, "stream": stream, "text": printed}
+            self._recorder.emit("tool.output", data, span_id=call.span_id)
         return {k: told[k] for k in _PASSED if told.get(k)}
 
 
@@ -73,6 +76,7 @@ class FlyteTurn(Turn):
         self.end: Outcome | None = None
         self._is_of_memory = False
         super().__init__(*args)
+        self._questions.close()  # nobody is there to answer
 
     def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
         return ChildToolbox(recorder, self._outbox, self._tools, kept, outcomes=self.outcomes)

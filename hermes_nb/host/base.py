@@ -11,11 +11,12 @@ import concurrent.futures
 import contextvars
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from hermes_nb.model.event import Event
-from hermes_nb.tools.call import ToolOutcome
-from hermes_nb.tools.decorator import Tool
+if TYPE_CHECKING:
+    from hermes_nb.model.event import Event
+    from hermes_nb.tools.call import ToolOutcome
+    from hermes_nb.tools.decorator import Tool
 
 
 @dataclass(slots=True)

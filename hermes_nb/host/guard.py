@@ -147,11 +147,15 @@ class Guard:
         finally:
             self._listeners.remove(on_user)
             if not self._listeners and self._is_ours(signal.getsignal(signal.SIGINT)):
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+                try:
+                    signal.signal(signal.SIGINT, signal.default_int_handler)
+                except KeyboardInterrupt:  # one was waiting, and nobody is left to be told
+                    signal.signal(signal.SIGINT, signal.default_int_handler)
+                    raise
 
     def _on_awaiting_signal(self, signum: int, at: FrameType | None) -> None:
         self._n_awaiting_signals += 1
-        if self._n_awaiting_signals > 1:
+        if self._n_awaiting_signals > 1 or not self._listeners:
             raise KeyboardInterrupt
         for listener in list(self._listeners):
             listener()

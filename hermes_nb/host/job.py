@@ -10,10 +10,14 @@ import concurrent.futures
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hermes_nb.host.base import Caller, ToolCall
 from hermes_nb.host.timer import Timer
-from hermes_nb.tools.call import ToolOutcome, stopped, timed_out
+
+# tools.call is imported where it is used: it takes 40 ms, and the first turn has no call yet.
+if TYPE_CHECKING:
+    from hermes_nb.tools.call import ToolOutcome
 
 # A body that goes on after it was asked to stop is asked again, at these times after the first.
 ASK_AGAIN_S = (0.1, 0.3, 1.0, 3.0)
@@ -93,6 +97,8 @@ class Job:
 
         Whoever stops the turn at an interrupt is told first: the outcome must not set off the turn's next step.
         """
+        from hermes_nb.tools.call import stopped
+
         for told in self.interrupts:
             told()
         with self._lock:
@@ -101,6 +107,8 @@ class Job:
 
     def drop(self, outcome: ToolOutcome | None = None) -> None:
         """End a call that has not begun, with `outcome` or as stopped."""
+        from hermes_nb.tools.call import stopped
+
         with self._lock:
             if self._state != "pending":
                 return
@@ -118,6 +126,8 @@ class Job:
         limit_s = self.call.tool.timeout_s
         if self.reason != "timed_out" or outcome.status == "ok" or limit_s is None:
             return outcome
+        from hermes_nb.tools.call import timed_out
+
         return replace(
             timed_out(self.call.tool.name, limit_s),
             started_at_unix_s=outcome.started_at_unix_s,
@@ -182,6 +192,8 @@ class Jobs:
             job.reach()
 
     def _give_up(self, job: Job) -> None:
+        from hermes_nb.tools.call import stopped, timed_out
+
         name = job.call.tool.name
         if job.is_running:
             limit_s = job.call.tool.timeout_s

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import contextvars
-import ctypes
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.host.figure import Figures
 from hermes_nb.host.guard import GUARD, Frame
 from hermes_nb.host.job import Job, Jobs
 from hermes_nb.host.step import stepwise
-from hermes_nb.tools.call import ToolOutcome, run_async, run_sync
+
+if TYPE_CHECKING:
+    from hermes_nb.tools.call import ToolOutcome
 
 # A thread asleep in C is not woken by an exception put into it: it is left alone soon.
 THREAD_GRACE_S = 0.05
@@ -54,11 +55,11 @@ class MainLane:
 
     def _in_context(self, job: Job, frame: Frame) -> ToolOutcome | None:
         outcome: ToolOutcome | None = None
-        figures = Figures(self._show)
+        figures, body = Figures(self._show), _body(job)
         with self._hearing(job):
             figures.enter()
             try:
-                outcome = GUARD.run(frame, lambda: None if job.reason else _run_sync(job))
+                outcome = GUARD.run(frame, lambda: None if job.reason else body())
             finally:
                 figures.leave()
             _show_plots(figures, job)
@@ -98,6 +99,8 @@ class LoopLane:
 
         if not job.begin(reach):
             return
+        from hermes_nb.tools.call import run_async
+
         figures = Figures(self._show)
         on_main = threading.current_thread() is threading.main_thread()
 
@@ -145,7 +148,7 @@ class ThreadLane:
         outcome: ToolOutcome | None = None
         try:
             with self._hearing(job):
-                outcome = body.run(lambda: _run_sync(job))
+                outcome = body.run(_body(job))
         finally:
             cancel()
             job.end(outcome)
@@ -189,11 +192,16 @@ def _show_plots(figures: Figures, job: Job) -> None:
         print(f"A plot of tool '{job.call.tool.name}' can't be shown: {exc!r}", file=sys.stderr)
 
 
-def _run_sync(job: Job) -> ToolOutcome:
+def _body(job: Job) -> Callable[[], ToolOutcome]:
+    """What to run; imported before, so that an interrupt never hits an import of ours."""
+    from hermes_nb.tools.call import run_sync
+
     call = job.call
-    return run_sync(call.tool, call.arguments, is_late=lambda: job.reason == "timed_out", **call.options)
+    return lambda: run_sync(call.tool, call.arguments, is_late=lambda: job.reason == "timed_out", **call.options)
 
 
 def _raise_in(ident: int, error: type[BaseException] | None) -> None:
+    import ctypes  # 9 ms
+
     value = None if error is None else ctypes.py_object(error)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), value)

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import LoopBlockedError
 from hermes_nb.host.base import Caller, Sink, ToolCall, WakeUp
@@ -19,7 +19,9 @@ from hermes_nb.host.lane import LoopLane, MainLane, ThreadLane
 from hermes_nb.host.main_thread import MainThread
 from hermes_nb.host.timer import Timer
 from hermes_nb.host.wait import Waiting
-from hermes_nb.tools.call import ToolOutcome, failed
+
+if TYPE_CHECKING:
+    from hermes_nb.tools.call import ToolOutcome
 
 
 class PlainHost:
@@ -102,6 +104,8 @@ class PlainHost:
         else:
             self._loop_lane.put(job, caller.loop)
             return
+        from hermes_nb.tools.call import failed
+
         job.drop(failed(LoopBlockedError(reason)))
 
     def _reaches_main(self, caller: Caller) -> bool:

@@ -47,7 +47,7 @@ class BoundAgent:
         self.choice = choice
         self.tools: list[Tool] = list(tools)
         self.session_id: str | None = None
-        self.always_allowed: set[tuple[str, str]] = set()
+        self.always_allowed: set[tuple[str, str, str]] = set()  # session, tool, arguments
         self._results: ResultStore | None = None
         self._more: Tool | None = None
         self._notices: list[tuple[str, str]] = [("model", choice.notice)] if choice.notice else []

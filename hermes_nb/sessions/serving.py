@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import concurrent.futures
+import inspect
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb import _settings
-from hermes_nb.errors import UsageError
+from hermes_nb.errors import ToolArgumentError, UsageError
 from hermes_nb.host.base import Caller, ToolCall
 from hermes_nb.model.mask import Masker
 from hermes_nb.sessions.session import new_id
@@ -106,14 +107,22 @@ class ToolServing:
 
     # -- approval ------------------------------------------------------------------------------------------------
     def _needs_approval(self, tool: Tool, arguments: str) -> bool:
-        if (tool.name, _canonical(arguments)) in self._turn.agent.always_allowed:
+        if not tool.approval or self._is_allowed(tool.name, arguments):
             return False
-        if callable(tool.approval):
-            try:
-                return bool(tool.approval(json.loads(arguments or "{}")))
-            except Exception:  # noqa: BLE001 - a predicate that can't tell must not let the call through
-                return True
-        return bool(tool.approval)
+        try:
+            built = _by_name(tool, *tool.build(arguments, namespace()))
+        except ToolArgumentError:
+            return False  # the body will not run; the model is told what is wrong
+        except Exception:  # noqa: BLE001 - what can't be told is asked
+            return True
+        return not callable(tool.approval) or _holds(tool.approval, built, json.loads(arguments or "{}"))
+
+    def _key(self, name: str, arguments: str) -> tuple[str, str, str]:
+        return self._turn.session_id, name, _canonical(arguments)
+
+    def _is_allowed(self, name: str, arguments: str) -> bool:
+        """Whether this call was allowed for the session."""
+        return self._key(name, arguments) in self._turn.agent.always_allowed
 
     def _may_have_run(self, tool: Tool, arguments: str) -> bool:
         """Whether an earlier attempt started this call and has no result of it; asked about once."""
@@ -145,7 +154,12 @@ class ToolServing:
 
     def ask_worker_question(self, event_data: dict[str, Any]) -> None:
         """Note a question of Hermes's own (approval of a built-in tool, `clarify`): it is answered over the wire."""
-        self._waiting[str(event_data["request_id"])] = {"data": dict(event_data)}
+        request_id = str(event_data["request_id"])
+        if _is_approval(event_data) and self._is_allowed(*_asked_about(event_data)):
+            self._answered[request_id] = "always"
+            self._turn._worker.send("answer", turn_id=self._turn.id, request_id=request_id, answer="once")
+            return
+        self._waiting[request_id] = {"data": dict(event_data)}
         self._turn.asked()
 
     @property
@@ -166,10 +180,12 @@ class ToolServing:
             known = ", ".join(self._waiting) or "none"
             raise UsageError(f"Turn {self._turn.id} has no open request {request_id!r}. Open: {known}.")
         data = waiting["data"]
-        if "message" in waiting and answer not in ANSWERS:
+        if _is_approval(data) and answer not in ANSWERS:
             raise UsageError(f"Answer {answer!r} is not one of {', '.join(ANSWERS)}.")
         del self._waiting[request_id]
         self._answered[request_id] = answer
+        if answer == "always" and _is_approval(data):
+            self._turn.agent.always_allowed.add(self._key(*_asked_about(data)))
         if "message" not in waiting:
             self._turn._worker.send("answer", turn_id=self._turn.id, request_id=request_id, answer=answer)
             return
@@ -181,8 +197,6 @@ class ToolServing:
         if answer == "deny":
             self._reply(message, denied("The user did not allow this call."))
             return
-        if answer == "always":
-            self._turn.agent.always_allowed.add((tool.name, _canonical(message["arguments"])))
         self._run(tool, message)
 
     def stop(self) -> None:
@@ -191,6 +205,10 @@ class ToolServing:
         for request_id, one in waiting.items():
             self._answered[request_id] = "deny"
             if "message" in one:
+                self._turn.emit(
+                    "approval.responded", {"request_id": request_id, "answer": "deny", "name": one["data"]["name"]},
+                    span_id=one["message"]["call_id"],
+                )  # fmt: skip
                 self._reply(one["message"], denied("The turn was stopped."))
 
 
@@ -200,3 +218,32 @@ def _canonical(arguments: str) -> str:
         return json.dumps(json.loads(arguments or "{}"), sort_keys=True)
     except ValueError:
         return arguments
+
+
+def _is_approval(data: Mapping[str, Any]) -> bool:
+    """Whether a request is about allowing something; else it is a question in words."""
+    return "deny" in (data.get("choices") or ())
+
+
+def _asked_about(data: Mapping[str, Any]) -> tuple[str, str]:
+    return str(data.get("name") or ""), str(data.get("arguments") or "")
+
+
+def _by_name(tool: Tool, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the body gets them, defaults included."""
+    bound = inspect.signature(tool.function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def _holds(predicate: Callable[[dict[str, Any]], bool], built: dict[str, Any], given: Any) -> bool:
+    """Whether a predicate asks: for what the body gets, or for what the model wrote ("true" may be True to the body)."""
+    try:
+        if predicate(built):
+            return True
+    except Exception:  # noqa: BLE001 - a predicate that can't tell must not let the call through
+        return True
+    try:
+        return bool(predicate(given))
+    except Exception:  # noqa: BLE001 - what the body gets has decided
+        return False

@@ -17,7 +17,9 @@ How a host ends a call that runs:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -94,7 +96,9 @@ def run_sync(
     call = _Call(tool, arguments, results, masker or environment_masker())
     try:
         args, kwargs = tool.build(arguments, namespace)
-        return call.returned(_collected(tool.function(*args, **kwargs)))
+        with _Unforked():
+            value = tool.function(*args, **kwargs)
+        return call.returned(_collected(value))
     except KeyboardInterrupt:
         return call.ended(timed_out(tool.name, tool.timeout_s) if is_late and is_late() else stopped(tool.name))
     except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
@@ -128,9 +132,10 @@ async def run_async(
     try:
         args, kwargs = tool.build(arguments, namespace)
         async with asyncio.timeout(tool.timeout_s) as limit:
-            value = tool.function(*args, **kwargs)
-            if inspect.isawaitable(value):
-                value = await value
+            with _Unforked():
+                value = tool.function(*args, **kwargs)
+                if inspect.isawaitable(value):
+                    value = await value
             value = await _collected_async(value) if isinstance(value, AsyncIterator) else _collected(value)
         return call.returned(value)
     except GeneratorExit:  # the loop is gone and this coroutine with it
@@ -236,6 +241,25 @@ class _Call:
             return rendered
         result_id = self._results.keep(self._tool.name, self._arguments, rendered.content, value)
         return render(value, max_chars=limit, masker=self._masker, result_id=result_id)
+
+
+class _Unforked:
+    """Ends a process that a body forked where it would leave the body: it must not go on as a second kernel.
+
+    It ends as a process of `multiprocessing` does: with the status of its SystemExit, without exit handlers.
+    """
+
+    def __enter__(self) -> None:
+        self._pid = os.getpid()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if os.getpid() == self._pid:
+            return
+        code = error.code if isinstance(error, SystemExit) else 0 if error is None else 1
+        if isinstance(error, Exception):
+            with contextlib.suppress(OSError):
+                os.write(2, f"{error!r}\n".encode("utf-8", "replace"))
+        os._exit(code if isinstance(code, int) else 1 if code else 0)
 
 
 class _Awaitable(Exception):

@@ -262,7 +262,8 @@ def tool(
             one then, with the options that are given.
         name: What the model calls it; None for the function's own name.
         description: What the model reads; None for the docstring without its sections.
-        approval: True asks before each call; a predicate on the arguments (a dict) asks where it is true.
+        approval: True asks before each call; a predicate on the arguments (a dict, as the function gets them, defaults
+            included) asks where it is true or raises.
         parallel: Whether a synchronous function may run in a thread, beside others.
         idempotent: Whether it may run again after a crash left its result unknown.
         timeout_s: Seconds until a call is given up; None for no limit.

@@ -38,11 +38,19 @@ class Timeline:
 
     Args:
         events: What is known so far; `feed` adds to it, from any thread.
+        timer: Runs what is sent later; None makes one.
+        clock: Returns seconds; monotonic.
     """
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
+    def __init__(
+        self,
+        events: Iterable[Event] = (),
+        *,
+        timer: Timer | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._log = Log(events)
-        self._timer = Timer()
+        self._timer, self._clock = timer or Timer(), clock
         self._view: Any = None
         self._box: Any = None
         self._output: Any = None
@@ -69,7 +77,7 @@ class Timeline:
         self._log.feed(event)
         if self._view is not None and not self._is_due:
             self._is_due = True
-            self._timer.call_later(self._next_s - time.monotonic(), self._flush)
+            self._timer.call_later(self._next_s - self._clock(), self._flush)
 
     def frame(self) -> pandas.DataFrame:
         """One row per span; columns and dtypes as `hermes_nb.views.frame.render` documents them."""
@@ -186,7 +194,7 @@ class Timeline:
 
     def _flush(self) -> None:
         self._is_due = False
-        self._next_s = time.monotonic() + INTERVAL_S
+        self._next_s = self._clock() + INTERVAL_S
         view = self._view
         if view is None:
             return

@@ -1,7 +1,7 @@
 """Submitting to Flyte beside plain `flyte.run`, the preflight, and the report's size.
 
-On the loopback plane, so that neither network nor image builds are in the figures. The plain task is what a script would
-submit: the adapter, one tool as a task.
+On the loopback plane, so that no image is built. The plain task is what a notebook would submit by hand: one function of its
+own, in two environments with the same image, which the SDK looks for in both cases (that is most of the time).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def medians() -> dict[str, float]:
     """Seconds and bytes by name."""
     import flyte
 
-    from tests.flyte import loopback_agent
+    from hermes_nb.flyte.task import default_image
 
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder, LoopbackPlane(secrets={"model-key": "x"}) as plane:
@@ -55,9 +55,17 @@ async def medians() -> dict[str, float]:
             bound = bind(hermes, model)
             config = Flyte(**REMOTE)
 
+            image = default_image(checked(bound, config).spec)
+            tools = flyte.TaskEnvironment("plain-tools", image=image)
+            env = flyte.TaskEnvironment("plain", image=image, depends_on=[tools])
+
+            @env.task
+            async def by_hand(prompt: str, request: str) -> str:
+                return prompt + request
+
             async def plain() -> None:
                 runner = flyte.with_runcontext(mode="remote", interactive_mode=True)
-                await (await runner.run.aio(loopback_agent.ask, prompt="Hi")).abort.aio()
+                await (await runner.run.aio(by_hand, prompt="Hi", request="{}")).abort.aio()
 
             async def ours() -> None:
                 plan = await asyncio.to_thread(checked, bound, config)

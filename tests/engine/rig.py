@@ -57,6 +57,7 @@ class Worker:
         self._sender = wire.Sender(write_here)
         self._turns = itertools.count(1)
         self._started_at: dict[str, int] = {}
+        self._allowing: set[str] = set()
         self.messages: list[dict[str, Any]] = []
         self._changed = threading.Condition()
         self._is_over = False
@@ -68,12 +69,18 @@ class Worker:
         for message in wire.read_messages(self._read_fd):
             if message["kind"] == "tool.call" and message["name"] in self.tools:
                 threading.Thread(target=self._run_tool, args=(message,), daemon=True).start()
+            if message["kind"] == "event" and message["event"]["kind"] == "approval.requested":
+                self._allow(message["event"])
             with self._changed:
                 self.messages.append(dict(message))
                 self._changed.notify_all()
         with self._changed:
             self._is_over = True
             self._changed.notify_all()
+
+    def _allow(self, asked: Mapping[str, Any]) -> None:
+        if asked["turn_id"] in self._allowing:
+            self.send("answer", turn_id=asked["turn_id"], request_id=asked["data"]["request_id"], answer="once")
 
     def _run_tool(self, message: Mapping[str, Any]) -> None:
         started, at = time.time(), time.monotonic()
@@ -131,9 +138,11 @@ class Worker:
             return {}
         return self.wait(lambda m: m["kind"] in ("bound", "bind.failed") and m["agent_id"] == agent_id, at=n_before)
 
-    def start(self, prompt: Any, *, agent_id: str = "a", **keys: Any) -> str:
-        """Start a turn; its id."""
+    def start(self, prompt: Any, *, agent_id: str = "a", allow: bool = False, **keys: Any) -> str:
+        """Start a turn; its id. `allow` allows, once each, what it asks for."""
         turn_id = keys.pop("turn_id", None) or f"t{next(self._turns)}"
+        if allow:
+            self._allowing.add(turn_id)
         with self._changed:
             self._started_at[turn_id] = len(self.messages)
         self.send("turn.start", **{

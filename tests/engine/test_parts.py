@@ -101,7 +101,7 @@ def test_work_that_was_delegated_counts_for_who_delegated() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "result"),
-    [("once", "once"), ("yes", "once"), (True, "once"), ("session", "session"), ("always", "session"), ("deny", "deny"),
+    [("once", "once"), ("yes", "once"), (True, "once"), ("session", "once"), ("always", "once"), ("deny", "deny"),
      (False, "deny"), ("", "deny"), (None, "deny"), ({"x": 1}, "deny")],
 )  # fmt: skip
 def test_only_a_clear_yes_approves(recorder: Recorder, sent: list[dict[str, Any]], answer: Any, result: str) -> None:

@@ -214,7 +214,7 @@ def test_the_key_is_not_in_the_environment_of_what_the_agent_starts(shared: Work
     model = {"id": "scripted", "provider": "custom", "base_url": script.url, "api_key": KEY}
     shared.bind(script.url, agent_id="env", model=model, toolsets=["terminal"])
     script.in_turn([ToolCall("c", "terminal", '{"command": "env | grep -c KEY"}')], ["Done."])
-    done = shared.run("x", agent_id="env", session_id="env")
+    done = shared.run("x", agent_id="env", session_id="env", allow=True)
     said = json.loads(shared.events(done["turn_id"], "tool.completed")[0]["data"]["result"])
     assert said["output"].strip() == "0"
 

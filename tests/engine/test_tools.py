@@ -234,7 +234,7 @@ def test_a_dangerous_command_runs_only_when_approved(
     turn_id = shared.start("x", agent_id="shell", session_id=f"s-{answer}")
     asked = shared.wait_event("approval.requested", turn_id)["data"]
     assert str(victim) in asked["arguments"]
-    assert asked["choices"] == ["once", "session", "deny"]
+    assert asked["choices"] == ["once", "always", "deny"]
     if answer is None:
         shared.send("turn.stop", turn_id=turn_id, reason="user")
     else:
@@ -258,17 +258,75 @@ def test_an_agent_s_config_cannot_switch_approval_off(shared: Worker, script: Sc
     assert victim.exists()
 
 
-def test_a_script_of_the_model_is_asked_about(shared: Worker, script: Script) -> None:
+def test_a_script_of_the_model_is_asked_about_each_time(shared: Worker, script: Script) -> None:
     shared.bind(script.url, agent_id="coder", toolsets=["code_execution"])
-    script.in_turn([ToolCall("c", "execute_code", json.dumps({"code": "print(6 * 7)"}))], ["Done."])
-    turn_id = shared.start("x", agent_id="coder", session_id="coder")
+    for code, answer, said in (("print(6 * 7)", "always", "42"), ("print(6 * 8)", "deny", "not allowed")):
+        script.in_turn([ToolCall("c", "execute_code", json.dumps({"code": code}))], ["Done."])
+        turn_id = shared.start("x", agent_id="coder", session_id="coder")
+        asked = shared.wait_event("approval.requested", turn_id)["data"]
+        assert (asked["name"], asked["arguments"]) == ("execute_code", code)
+        shared.send("answer", turn_id=turn_id, request_id=asked["request_id"], answer=answer)
+        assert shared.done(turn_id)["status"] == "completed"
+        assert said in results(script)[0]
+    assert shared.events(turn_id, "tool.completed")[0]["data"]["status"] == "denied"
+
+
+def test_one_command_that_was_allowed_allows_no_other_of_its_kind(shared: Worker, script: Script, tmp_path: Path) -> None:
+    victims = [tmp_path / name for name in "ab"]
+    for victim in victims:
+        victim.mkdir()
+    shared.bind(script.url, agent_id="twice", toolsets=["terminal"])
+    calls = [ToolCall(v.name, "terminal", json.dumps({"command": f"rm -rf {v}"})) for v in victims]
+    script.in_turn([calls[0]], [calls[1]], ["Done."])
+    turn_id = shared.start("x", agent_id="twice", session_id="twice")
+    for victim, answer in zip(victims, ("always", "deny"), strict=True):
+        asked = shared.wait_event("approval.requested", turn_id, arguments=f"rm -rf {victim}")
+        assert asked["data"]["question"].startswith("Run this command on your machine? It looks dangerous: ")
+        assert asked["span_id"] == shared.events(turn_id, "tool.started")[-1]["span_id"]
+        shared.send("answer", turn_id=turn_id, request_id=asked["data"]["request_id"], answer=answer)
+    shared.done(turn_id)
+    assert [v.exists() for v in victims] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["R=rm; $R -rf {}", "tar --remove-files -cf /dev/null {}", "ls {}", "unlink {}/x",
+     "printf 'rm -rf {}' > s.sh; . ./s.sh"],
+)
+def test_every_command_is_asked_about_whatever_it_looks_like(
+    shared: Worker, script: Script, tmp_path: Path, command: str
+) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "x").touch()
+    shared.bind(script.url, agent_id="sly", toolsets=["terminal"])
+    script.in_turn([ToolCall("c", "terminal", json.dumps({"command": command.format(victim)}))], ["Done."])
+    turn_id = shared.start("x", agent_id="sly", session_id="sly")
     asked = shared.wait_event("approval.requested", turn_id)["data"]
-    assert (asked["name"], asked["arguments"]) == ("execute_code", "print(6 * 7)")
-    shared.send("answer", turn_id=turn_id, request_id=asked["request_id"], answer="session")
-    assert shared.done(turn_id)["status"] == "completed"
-    assert "42" in results(script)[0]
-    script.in_turn([ToolCall("c", "execute_code", json.dumps({"code": "print(6 * 8)"}))], ["Done."])
-    assert shared.run("x", agent_id="coder", session_id="coder")["status"] == "completed"
+    assert asked["arguments"] == command.format(victim)
+    shared.send("answer", turn_id=turn_id, request_id=asked["request_id"], answer="deny")
+    shared.done(turn_id)
+    assert (victim / "x").exists()
+
+
+def test_files_are_written_and_read_elsewhere_only_when_allowed(shared: Worker, script: Script, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("hidden treasure")
+    shared.bind(script.url, agent_id="clerk", toolsets=["file"])
+    calls = [
+        ToolCall("a", "read_file", json.dumps({"path": str(secret)})),
+        ToolCall("b", "write_file", json.dumps({"path": str(secret), "content": "gone"})),
+        ToolCall("c", "patch", json.dumps({"path": str(secret), "old_string": "hidden", "new_string": "no"})),
+    ]
+    for call in calls:
+        script.in_turn([call], ["Done."])
+        turn_id = shared.start("x", agent_id="clerk", session_id="clerk")
+        asked = shared.wait_event("approval.requested", turn_id)["data"]
+        assert str(secret) in asked["arguments"]
+        shared.send("answer", turn_id=turn_id, request_id=asked["request_id"], answer="deny")
+        shared.done(turn_id)
+        assert "treasure" not in results(script)[0]
+    assert secret.read_text() == "hidden treasure"
 
 
 def test_the_model_s_question_is_answered(shared: Worker, script: Script) -> None:
@@ -285,10 +343,10 @@ def test_the_model_s_question_is_answered(shared: Worker, script: Script) -> Non
 
 def test_built_in_tools_side_by_side_are_recorded_once(shared: Worker, script: Script, tmp_path: Path) -> None:
     for name in "ab":
-        (tmp_path / name).write_text(name)
+        (shared.folder / name).write_text(name)
     shared.bind(script.url, agent_id="reader", toolsets=["file"])
     script.in_turn(
-        [ToolCall(f"c{n}", "read_file", json.dumps({"path": str(tmp_path / n)})) for n in "ab"], ["Done."]
+        [ToolCall(f"c{n}", "read_file", json.dumps({"path": n})) for n in "ab"], ["Done."]
     )
     done = shared.run("x", agent_id="reader")
     for kind in ("tool.started", "tool.completed"):

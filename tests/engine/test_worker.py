@@ -123,7 +123,7 @@ def test_what_is_printed_goes_to_the_log_only(spawn: Spawn, script: Script) -> N
     worker = spawn()
     worker.bind(script.url, toolsets=["terminal"])
     script.in_turn([ToolCall("c", "terminal", json.dumps({"command": "echo noise >&2; echo more"}))], ["Done."])
-    assert worker.run("x")["text"] == "Done."
+    assert worker.run("x", allow=True)["text"] == "Done."
     assert all(m["kind"] != "malformed" for m in worker.messages)
 
 
@@ -136,7 +136,7 @@ def test_nothing_is_written_outside_its_folders(spawn: Spawn, script: Script, tm
     worker.tools["big"] = lambda: "x" * 150_000
     worker.bind(script.url, tools=tools, toolsets=["terminal", "file"])
     script.in_turn([ToolCall("c", "big", "{}"), ToolCall("d", "terminal", '{"command": "true"}')], ["Done."])
-    assert worker.run("x", tools=tools)["text"] == "Done."
+    assert worker.run("x", tools=tools, allow=True)["text"] == "Done."
     script.in_turn([Refusal(400, "bad")])
     assert worker.run("x")["status"] == "failed"
     assert list(home.rglob("*")) == []
@@ -161,7 +161,7 @@ def test_the_home_s_env_file_overrides_nothing(spawn: Spawn, script: Script, tmp
     worker.bind(script.url, toolsets=["terminal"])
     command = "echo [$LANG] [$OPENAI_API_KEY] [$HERMES_HOME]"
     script.in_turn([ToolCall("c", "terminal", json.dumps({"command": command}))], ["Done."])
-    done = worker.run("x")
+    done = worker.run("x", allow=True)
     said = worker.events(done["turn_id"], "tool.completed")[0]["data"]["result"]
     assert "overridden" not in said
     assert "sk-from" not in said

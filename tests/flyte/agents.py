@@ -29,6 +29,7 @@ def _weather() -> Any:
     @tool
     def get_weather(city: str) -> dict[str, Any]:
         """Weather of a city."""
+        print("looking up", city)
         return {"city": city, "celsius": table[city]}
 
     return get_weather
@@ -60,9 +61,14 @@ def essence(events: Any) -> list[tuple[str, dict[str, Any]]]:
     """Events without ids, times and places."""
     passing = ("flyte.run", "model.delta", "reasoning.delta", "warning")
     places = ("duration_ms", "started_at_unix_s", "runtime", "tool_call_id", "fingerprint", "host")
-    kept = []
+    kept: list[tuple[str, dict[str, Any]]] = []
     for event in events:
-        if event.kind not in passing:
+        if event.kind == "tool.output":
+            if kept[-1][0] == "tool.output":  # a kernel tells it piece by piece
+                kept[-1][1]["text"] += event.data["text"]
+            else:
+                kept.append((event.kind, {k: event.data[k] for k in ("name", "stream", "text")}))
+        elif event.kind not in passing:
             data = {k: v for k, v in event.data.items() if k not in places and not (k.startswith("error") and not v)}
             if "tool_calls" in data:
                 data["tool_calls"] = [{k: c[k] for k in ("name", "arguments")} for c in data["tool_calls"]]

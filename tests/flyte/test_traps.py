@@ -188,3 +188,19 @@ async def test_the_three_value_errors(options: dict[str, Any]) -> None:
         await hermes_nb.flyte.run_agent("Hi", **options)
     with pytest.raises(ValueError):
         await flyteplugins.agents.hermes.run_agent("Hi", **options)
+
+
+async def test_the_offline_model_answers_in_a_local_run(tmp_path: Path) -> None:
+    from hermes_nb.model.agent import Agent
+    from hermes_nb.tools.decorator import tool
+
+    @tool
+    def count_orders() -> int:
+        """How many orders there are."""
+        return 42
+
+    with opened(tmp_path / "state") as hermes:
+        bound = hermes.bind(Agent("off", model="offline", tools=[count_orders]))
+        result = await ask(bound, "How many orders are there?", mode="local")
+    assert result.status == "completed", result.error
+    assert "42" in result.text

@@ -12,10 +12,10 @@ N_PAIRS = 19
 
 
 def session(n_spans: int) -> list[Event]:
-    """Events of at least nearly that many spans."""
+    """Events of at least so many spans."""
     chance = random.Random(1)
     log = Log("s-big")
-    for turn in range(max(1, n_spans // (2 * N_PAIRS + 1))):
+    for turn in range(-(-n_spans // (2 * N_PAIRS + 1))):
         log.turn_id = f"t{turn}"
         log.turn(f"Question {turn}")
         began = log.now

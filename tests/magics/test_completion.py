@@ -53,6 +53,8 @@ def test_sub_commands_are_completed(complete: Complete, magic: str) -> None:
         ("%hermes tools attach f", ["%hermes tools attach fun"]),
         ("%hermes tools attach fun -a an", ["%hermes tools attach fun -a analyst"]),
         ("%hermes stop ", ["%hermes stop all"]),
+        ("%hermes timeline --as f", ["%hermes timeline --as figure", "%hermes timeline --as frame"]),
+        ("%hermes timeline --li", ["%hermes timeline --live"]),
         ("%hermes last -", ["%hermes last --help", "%hermes last --out", "%hermes last -h", "%hermes last -o"]),
     ],
 )

@@ -7,6 +7,7 @@ import contextlib
 import enum
 import itertools
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -232,6 +233,22 @@ def test_an_exit_in_a_body_is_an_error_and_ends_nothing(error):
 
     outcome = sync(leave)
     assert (outcome.status, outcome.error_type) == ("error", type(error).__name__)
+
+
+@pytest.mark.parametrize(("leave", "code"), [("sys.exit(3)", 3), ("sys.exit()", 0), ("1 / 0", 1), ("pass", 0)])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_process_that_a_body_forks_ends_with_the_body(leave, code, is_async):
+    space: dict = {"os": os, "sys": sys}
+    head = "async def forks() -> int:" if is_async else "def forks() -> int:"
+    exec(
+        f"{head}\n    pid = os.fork()\n    if pid == 0:\n        os.close(2)\n        {leave}\n        return -1\n"
+        "    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])",
+        space,
+    )
+    pid = os.getpid()
+    outcome = asyncio.run(awaited(space["forks"])) if is_async else sync(space["forks"])
+    assert os.getpid() == pid
+    assert (outcome.status, outcome.value) == ("ok", code)
 
 
 async def test_an_exit_in_an_async_body_is_an_error_and_ends_nothing():

@@ -1,0 +1,104 @@
+"""`%hermes timeline` in a real kernel: every form of it, live beside a turn, and without the extra `widgets`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from hermes_nb.testing import Call, Say
+from hermes_nb.views.page import read_report
+from tests.magics.conftest import Asked
+from tests.magics.kernel import Cell, Kernel
+
+pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+@pytest.fixture
+def ran(kernel: Kernel, model: Asked) -> Kernel:
+    """The module's kernel after a turn with one tool call."""
+    steps = iter([Call("add", {"a": 20, "b": 22}), Say("It is 42.")])
+    model.answer = lambda request: next(steps)
+    kernel.ok("%%hermes run -s new -o answer\n20 + 22?")
+    return kernel
+
+
+def test_it_is_a_widget_with_its_static_version_beside_it(ran: Kernel) -> None:
+    (shown,) = ran.ok("%hermes timeline").shown
+    assert VIEW in shown
+    assert "It is 42." in shown["text/html"]
+    assert "add" in shown["text/plain"]
+    (again,) = ran.ok("from hermes_nb import timeline\ntimeline(answer)").shown
+    assert sorted(again) == sorted(shown)
+
+
+def test_it_is_text_frame_figure_and_html(ran: Kernel) -> None:
+    assert "It is 42." in ran.ok("%hermes timeline --as text").out
+    (frame,) = ran.ok("%hermes timeline --as frame").shown
+    assert "duration_ms" in frame["text/html"]
+    (figure,) = ran.ok("%hermes timeline --as figure").shown
+    bars = figure["application/vnd.plotly.v1+json"]
+    assert isinstance(bars, dict)
+    assert bars["data"]
+    (html,) = ran.ok("%hermes timeline --as html").shown
+    assert sorted(html) == ["text/html", "text/plain"]
+
+
+def test_it_is_saved_as_a_page(ran: Kernel) -> None:
+    cell = ran.ok("%hermes timeline --save kept.html")
+    assert "Wrote kept.html." in cell.out
+    assert cell.shown == []
+    kinds = [e.kind for e in read_report((ran.folder / "kept.html").read_text(encoding="utf-8"))]
+    assert kinds[0] == "turn.started"
+    assert kinds[-1] == "turn.completed"
+
+
+def test_sessions_are_named_and_shown_together(ran: Kernel, model: Asked) -> None:
+    first = ran.value("answer.session_id")
+    model.answer = None
+    ran.ok("%%hermes run -s new -o answer\nAnother")
+    out = ran.ok(f"%hermes timeline {first} {ran.value('answer.session_id')} --as text").out
+    assert "It is 42." in out
+    assert "You said: Another" in out
+    assert "2 sessions" in out
+    assert "No session 'nowhere'" in ran.run("%hermes timeline nowhere").err
+
+
+def test_it_follows_a_turn_and_leaves_its_static_version(ran: Kernel, model: Asked) -> None:
+    steps = iter([Call("add", {"a": 1, "b": 2}), Say("It is 3.")])
+    model.answer = lambda request: next(steps)
+    ran.ok("%hermes timeline --live", cell_id="live")
+    asked = ran.ok("%%hermes run\n1 + 2?")
+
+    def told(cell: Cell) -> list[dict[str, object]]:
+        custom = [c["data"]["content"] for c in cell.contents("comm_msg") if c["data"].get("method") == "custom"]
+        return [c for c in custom if c["t"] == "add"]
+
+    assert len(told(asked)) >= 2
+    assert max(len(json.dumps(c)) for c in told(asked)) < 1_000
+    waits = ran.start("import time\nfor _ in range(40): time.sleep(0.1)")  # updates travel with the cell that runs
+
+    def left() -> list[dict[str, str]]:
+        updates = [*asked.contents("update_display_data"), *waits.contents("update_display_data")]
+        return [u["data"] for u in updates if "hnb-strip" in u["data"].get("text/html", "")]
+
+    ran.until(lambda: bool(left()))
+    assert "It is 3." in left()[-1]["text/html"]
+    assert VIEW not in left()[-1]
+    ran.finish(waits)
+
+
+def test_without_the_extra_it_names_the_pip_line(ran: Kernel) -> None:
+    ran.ok("import sys\nfrom hermes_nb.widgets import _view")
+    ran.ok("_view._view_class.cache_clear()\nsys.modules['anywidget'] = None")
+    try:
+        failed = ran.run("%hermes timeline")
+        assert failed.error is not None
+        assert "%pip install 'hermes-nb[widgets]'" in failed.error["evalue"]
+        assert len(failed.error["traceback"]) == 1
+        assert ran.ok("%hermes timeline --as figure").shown
+        assert "It is 42." in ran.ok("%hermes timeline --as text").out
+    finally:
+        ran.ok("del sys.modules['anywidget']")
