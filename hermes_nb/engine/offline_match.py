@@ -21,8 +21,9 @@ _TELLING = {"path": 1.0, "url": 1.0, "email": 1.0, "phone": 1.0, "sql": 1.5, "un
 _SPEAKING = frozenset({"currency", "unit", "language"})  # sorts whose values are words that tools are found by
 _SIGNS = (
     (re.compile(r"\d\s*\+\s*\d"), "add"),
+    (re.compile(r"\bwhat (?:does|do)\b.*\bmean\b", re.I), "definition"),
     (re.compile(r"(?:%|percent)\s+off\b", re.I), "discount"),
-    (re.compile(r"\d\s*(?:[*×]|times)\s*\d"), stem("multiply")),
+    (re.compile(r"\d\s*(?:[*×]|times)\s*\d"), "multiply"),
 )
 _HOW_TO = re.compile(r"\s*(?:how (?:do|does|can|to|would)\b|why\b|explain\b|tell me about\b|write (?:me )?an?\b)", re.I)
 
@@ -119,7 +120,12 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
         evidence += telling
         evidence += min(0.4, 0.2 * sum(strength >= 1.05 for strength in filling.strengths.values()))
     weak = any(
-        p.is_required and p.kind == "string" and filling.strengths.get(p.name, 1.0) < 0.5 for p in profile.params
+        p.is_required
+        and p.kind == "string"
+        and filling.strengths.get(p.name, 1.0) < 0.5
+        and str(filling.values.get(p.name, "")).replace(" ", "").isalpha()
+        and str(filling.values[p.name]).islower()
+        for p in profile.params
     )
     if weak and coverage < 0.45 and len(profile.name_stems) > 1:
         evidence -= 0.3  # half of the tool's name, and a value that is hardly one
@@ -161,7 +167,7 @@ def _asked(scene: Scene) -> list[_Word]:
                 asked.append(_Word(implied, 0.9, token.start, scene.tokens[min(i + n, len(lowers)) - 1].end, True))
     for pattern, meaning in _SIGNS:
         if pattern.search(scene.text):
-            asked.append(_Word(meaning, 0.8, 0, 0))
+            asked.append(_Word(stem(meaning), 0.8, 0, 0))
     return asked
 
 

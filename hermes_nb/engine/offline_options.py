@@ -51,8 +51,17 @@ def _numbers(fit: Fit, param: Param) -> Iterator[Option]:
                 row = [m for m in fit.scene.atoms if m.kind == "number" and sisters.start < m.start < sisters.end]
                 more = tuple((m.value, m.start, m.end) for m in row)
             yield Option(option.value, option.score, option.start, option.end, more)
+        elif mention.kind == "code" and (number_of := _initial(param, str(mention.value))) is not None:
+            yield Option(number_of, 1.2, mention.start, mention.end)
         elif mention.kind in ("date", "datetime", "time") and (value := _part_of(param, mention)) is not None:
             yield Option(value, 0.75, mention.start, mention.start)
+
+
+def _initial(param: Param, code: str) -> int | None:
+    """3 of `Q3`, for a parameter `quarter`."""
+    match = re.fullmatch(r"([A-Za-z])(\d{1,2})", code)
+    is_meant = match is not None and param.parts[0] in ("quarter", "week", "chapter", "version", "grade", "level")
+    return int(match[2]) if match is not None and is_meant and match[1].lower() == param.parts[0][0] else None
 
 
 def _part_of(param: Param, mention: Mention) -> int | None:

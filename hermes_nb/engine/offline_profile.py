@@ -58,12 +58,12 @@ _LEADS: dict[str, str] = {
     " warehouse directory folder environment format year month document database table district venue document",
     "at": "place location time address rate temperature volume hour url speed price start venue",
     "for": "query topic city name item product keyword subject person symbol company user location place country"
-    " destination customer employee account year duration genre recipient",
+    " destination customer employee account year duration genre recipient category department team project",
     "of": "name column text path file product symbol country city formula item document account company"
     " number material values value"
     " ingredient substance"
     " target subject artist team title",
-    "on": "date day topic column path room environment account target platform field subject list",
+    "on": "date day topic column path room environment account target platform field subject list category",
     "about": "query topic subject text keyword",
     "with": "attendees guests password seed new person replacement participants partner value",
     "by": "author artist column by key factor sort field creator owner director method aggregate days amount index",

@@ -84,7 +84,10 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if span.form == "proper_pair" and not re.search(r", [A-Z]{2}\b|\w, [A-Z]", f"{_second(value)}{param.description}"):
         return None
     anchor = fit.anchor(param, span.first, span.last)
-    lead = fit.lead(param, span.lead)
+    before = span.lead
+    if not before and span.form in ("chunk", "ident"):
+        before = _lead_behind_own(fit, span.first)
+    lead = fit.lead(param, before)
     if span.form == "number" and not looks_like_year and anchor < 0.4 and param.sort not in ("code", "phone"):
         return None
     is_code = param.sort == "code" and span.form == "code"
@@ -92,7 +95,7 @@ def string(fit: Fit, param: Param, span: Span) -> Option | None:
     if (
         not param.is_required
         and span.form in _LOOSE
-        and not (is_code or is_sort)
+        and not (is_code or is_sort or _is_named_by(param, span))
         and anchor < 0.35
         and lead < 0.25
         and not known
@@ -151,6 +154,19 @@ _SUPERLATIVES = frozenset(
     top first last next good great local nearby popular favorite favourite available most least more less fewer
     tomorrow today yesterday tonight now currently""".split()
 )
+
+
+def _lead_behind_own(fit: Fit, first: int) -> str:
+    """The preposition before the tool's own words before a value: `of experiment BASELINE`."""
+    i = first
+    while i > 0 and fit.scene.is_free(i - 1) and fit.scene.tokens[i - 1].stem in fit.own:
+        i -= 1
+    return fit.scene.lead_of(i)[0] if i < first else ""
+
+
+def _is_named_by(param: Param, span: Span) -> bool:
+    """Whether a name behind a preposition may be meant for an optional parameter that takes names."""
+    return span.form in ("proper", "caps") and span.lead in _PLACING and param.sort in ("place", "person", "title", "")
 
 
 def _second(pair: str) -> str:
