@@ -206,7 +206,8 @@ class Timeline:
             view.send(head, [data])
         if was_live and not self._is_live:
             self._timer.call_later(0, self._tell_static)
-            self._timer.call_later(GRACE_S, self._leave_static)
+            is_headless = self._place is not None and self._place.is_headless
+            self._timer.call_later(0 if is_headless else GRACE_S, self._leave_static)
 
     def _tell_static(self) -> None:
         """Give the browser what it writes into the notebook in the widget's place."""
