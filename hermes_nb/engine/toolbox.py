@@ -218,7 +218,7 @@ class Toolbox:
             {"tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments, **self._mark(call)},
             span_id=call.span_id,
         )
-        passed = self._door.open(call.name, args, call.span_id) if self._door else contextlib.nullcontext()
+        passed = self._let_in(call, args)
         if passed is None:
             return self._refused(call)
         call.started = time.monotonic()
@@ -249,6 +249,10 @@ class Toolbox:
         text = json.dumps({"error": f"The call was not allowed: {why}"})
         self._record(call, {"status": status, "result": text, "error": why, **self._mark(call)})
         return text
+
+    def _let_in(self, call: Call, args: Mapping[str, Any]) -> contextlib.AbstractContextManager[None] | None:
+        """What a call in this process runs in; None when nobody allowed it."""
+        return self._door.open(call.name, args, call.span_id) if self._door else contextlib.nullcontext()
 
     def _asks_kernel(self, name: str) -> bool:
         return name in self.specs

@@ -60,7 +60,7 @@ class Turn:
             kept = {**self._recording.tool_results(self.turn_id), **kept}
         self._kept = kept
         self._budget = Budget(message.get("budget") or (), self._recorder.tally)
-        self._questions = Questions(self._recorder)
+        self._questions = self._make_questions()
         self._toolbox = self._make_toolbox(self._recorder, kept)
         self._history = [dict(m) for m in message.get("history") or ()]
         self._prompt: Any = ""
@@ -73,6 +73,9 @@ class Turn:
         self._strands: dict[str, Strand] = {}
         self._is_compressed = False
         self._timer: threading.Timer | None = None
+
+    def _make_questions(self) -> Questions:
+        return Questions(self._recorder)
 
     def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
         return Toolbox(recorder, self._outbox, self._tools, kept, Door(self._questions, self.turn_id))

@@ -84,6 +84,12 @@ def _tools(plan: Plan) -> Iterator[Finding]:
                 "Give one of them another name: @tool(name=...).", where,
             )  # fmt: skip
         environments[slug] = name
+    if plan.spec.toolsets and not plan.config.yes:
+        yield Finding(
+            "toolsets",
+            f"Nobody answers when Hermes's own tools ask ({', '.join(plan.spec.toolsets)}); they are refused then.",
+            "Promote with --yes to let them.", is_fatal=False,
+        )  # fmt: skip
 
 
 def _variables(plan: Plan) -> Iterator[Finding]:

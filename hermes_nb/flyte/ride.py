@@ -121,7 +121,7 @@ class Ride:
         parts = {} if isinstance(prompt, str) else {"prompt_parts": prompt}
         return {**{k: self.start[k] for k in kept if k in self.start}, **parts,
                 "agent": self.runtime.bound(str(self.start["agent_id"])).name,
-                "runtime": self.start.get("runtime") or "flyte"}  # fmt: skip
+                "runtime": self.start.get("runtime") or "flyte", "yes": self.runtime.yes}  # fmt: skip
 
     @property
     def prompt(self) -> str:

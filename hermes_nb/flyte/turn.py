@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from hermes_nb.engine.agent import FLYTE_TOOLSET, BoundAgent
+from hermes_nb.engine.door import Door
 from hermes_nb.engine.journal import ToolResult
 from hermes_nb.engine.outcome import Outcome
+from hermes_nb.engine.question import Questions
 from hermes_nb.engine.recorder import Recorder
 from hermes_nb.engine.toolbox import Call, Toolbox, same_arguments
 from hermes_nb.engine.turn import Turn
@@ -47,6 +50,9 @@ class ChildToolbox(Toolbox):
         super().__init__(*args)
         self._outcomes = outcomes
 
+    def _let_in(self, call: Call, args: Mapping[str, Any]) -> contextlib.AbstractContextManager[None] | None:
+        return contextlib.nullcontext() if call.name in self.specs else super()._let_in(call, args)
+
     def _asks_kernel(self, name: str) -> bool:
         return False
 
@@ -61,6 +67,23 @@ class ChildToolbox(Toolbox):
             data = {"tool_call_id": call.tool_call_id, "name": call.name, "stream": stream, "text": printed}
             self._recorder.emit("tool.output", data, span_id=call.span_id)
         return {k: told[k] for k in _PASSED if told.get(k)}
+
+
+class Unattended(Questions):
+    """Questions of a turn that nobody watches: refused, or allowed beforehand, and told either way.
+
+    Args:
+        is_allowed: Whether what asks for approval may run (`Flyte(yes=True)`).
+    """
+
+    def __init__(self, recorder: Recorder, *, is_allowed: bool) -> None:
+        super().__init__(recorder)
+        self._is_allowed = is_allowed
+        self.close()
+
+    def _ask(self, kind: str, data: dict[str, Any], *, default: str, span_id: str | None = None) -> Any:
+        answer = "once" if kind == "approval" and self._is_allowed else default
+        return super()._ask(kind, data, default=answer, span_id=span_id)
 
 
 class FlyteTurn(Turn):
@@ -79,7 +102,11 @@ class FlyteTurn(Turn):
         self._questions.close()  # nobody is there to answer
 
     def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
-        return ChildToolbox(recorder, self._outbox, self._tools, kept, outcomes=self.outcomes)
+        door = Door(self._questions, self.turn_id)
+        return ChildToolbox(recorder, self._outbox, self._tools, kept, door, outcomes=self.outcomes)
+
+    def _make_questions(self) -> Questions:
+        return Unattended(self._recorder, is_allowed=bool(self._message.get("yes")))
 
     def remember(self, messages: list[dict[str, Any]]) -> None:
         """Go on from the memory store's conversation; the notebook takes it over with the turn's end."""

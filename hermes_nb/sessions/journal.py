@@ -54,6 +54,11 @@ def holder_of(turn_id: str, journals: Iterable[Path]) -> Path | None:
     return max(found, key=lambda one: one[0])[1] if found else None
 
 
+def next_attempt(turn_id: str, journal: Path, attempt: int) -> int:
+    """The number of a turn's next attempt: the same while its worker committed nothing of it."""
+    return attempt if holder_of(turn_id, [journal]) is None else attempt + 1
+
+
 def is_held_elsewhere(journal: Path, own: Iterable[Path]) -> bool:
     """Whether another kernel that lives holds the instance of a journal; `own` are the journals of this one."""
     if journal in set(own):

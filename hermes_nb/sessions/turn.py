@@ -11,7 +11,7 @@ from hermes_nb.errors import HermesNbError, StoreError, WorkerError
 from hermes_nb.host.base import Caller, Sink, WakeUp
 from hermes_nb.model.event import Event
 from hermes_nb.sessions import budget
-from hermes_nb.sessions.journal import bring
+from hermes_nb.sessions.journal import bring, next_attempt
 from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.recording import keep_soon
 from hermes_nb.sessions.result import RunResult
@@ -81,9 +81,7 @@ class Turn:
         self._log = TurnLog(agent.hermes, sink, session_id=session.id, turn_id=turn_id, attempt=self._attempt)
         self._steers = Steers(self)
         self._give_up_timer: asyncio.TimerHandle | None = None
-        self._is_sent = False
-        self._n_sends = 0
-        self._is_unheard = False
+        self._is_sent, self._is_unheard, self._n_sends = False, False, 0
         self._stop_reason: str | None = None
         self._raw: dict[str, Any] = {}
         self._result: RunResult | None = None
@@ -265,6 +263,8 @@ class Turn:
                 if self._is_unheard:  # the worker died before it took the turn: nothing was asked, so ask a new one
                     self._is_unheard = False
                     self._ended.clear()
+                    path = self.agent.instance.worker.folder.journal  # what it committed and could not say counts
+                    self._attempt = self._log.attempt = await asyncio.to_thread(next_attempt, self.id, path, self._attempt)
                     await self._send()
                     await self._ended.wait()
                 self._session.add(self._log.events)

@@ -28,13 +28,15 @@ class TurnLog:
 
     Attributes:
         events: All so far, in order of arrival.
+        attempt: The number that events of the kernel's own get.
     """
 
     def __init__(self, hermes: Hermes, sink: Sink, *, session_id: str, turn_id: str, attempt: int) -> None:
         self._hermes, self._sink = hermes, sink
-        self._session_id, self._turn_id, self._attempt = session_id, turn_id, attempt
+        self._session_id, self._turn_id, self.attempt = session_id, turn_id, attempt
         self._unstored: list[Event] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._storing = asyncio.Lock()
         self._has_warned = False
         self.events: list[Event] = []
 
@@ -42,7 +44,7 @@ class TurnLog:
         """An event of the kernel's own making, not taken yet."""
         return self._hermes.numberer.make(
             kind, session_id=self._session_id, turn_id=self._turn_id, span_id=span_id or self._turn_id,
-            parent_id=self._turn_id if span_id else None, attempt=self._attempt, data=data,
+            parent_id=self._turn_id if span_id else None, attempt=self.attempt, data=data,
         )  # fmt: skip
 
     def take(self, event: Event) -> None:
@@ -57,17 +59,18 @@ class TurnLog:
         self._hermes.io.task(self.flush())
 
     async def flush(self) -> None:
-        """Store what is not stored; what can't be is said once, in the turn itself."""
+        """Return when all so far is stored, also what was on its way; what can't be is said once, in the turn itself."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        batch, self._unstored = self._unstored, []
-        if not batch:
-            return
-        try:
-            await (await self._hermes.opened_store()).ingest(batch)
-        except StoreError as exc:
-            self.warn_unstored(exc)
+        async with self._storing:
+            batch, self._unstored = self._unstored, []
+            if not batch:
+                return
+            try:
+                await (await self._hermes.opened_store()).ingest(batch)
+            except StoreError as exc:
+                self.warn_unstored(exc)
 
     def warn_unstored(self, error: StoreError) -> None:
         """Say, once, that the store fails; the answer is shown all the same."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hermes_nb.model.event import Event
-from hermes_nb.model.span import Folder, Span
+from hermes_nb.model.span import Folder, Note, Span
 from hermes_nb.views._lane import CATEGORIES
 from hermes_nb.views.figure import LOOKS
 from hermes_nb.widgets._columns import KINDS, STATUSES, Change, Columns
@@ -25,7 +25,6 @@ class Log:
         events: All that came, in order of arrival.
         is_followed: Whether what comes is fed. What runs then lasts until the present, else until its last sign of life:
             a turn whose kernel was killed does not run on.
-        lock: Held by whoever uses `folder()`.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -34,7 +33,7 @@ class Log:
         self._seen_unix_s = 0.0
         # Put here and folded when it is shown, so that whoever feeds never waits.
         self._inbox: deque[Event] = deque(events)
-        self.lock = threading.RLock()
+        self._lock = threading.RLock()
         self._folder = Folder()
         self._numbers: dict[_Turn, list[int]] = {}
         self._running: set[_Turn] = set()
@@ -47,7 +46,7 @@ class Log:
 
     def fold(self) -> None:
         """Fold what came since."""
-        with self.lock:
+        with self._lock:
             dirty: dict[_Turn, None] = {}
             while self._inbox:
                 event = self._inbox.popleft()
@@ -89,15 +88,15 @@ class Log:
         return len(self._columns.spans)
 
     def folder(self) -> Folder:
-        """All of it in one folder, for the views; hold `lock` while it is used."""
-        with self.lock:
+        """All of it so far in one folder, for the views; what comes later does not change it."""
+        with self._lock:
             self.fold()
-            return self._folder
+            return _Kept(self._folder)
 
     # -- what the browser gets -----------------------------------------------------------------------------------
     def snapshot(self) -> dict[str, Any]:
         """All of it for a browser that knows nothing yet."""
-        with self.lock:
+        with self._lock:
             self.fold()
             columns = self._columns
             data = columns.snapshot()
@@ -116,7 +115,7 @@ class Log:
 
     def changes(self) -> tuple[dict[str, Any], bytes]:
         """What is new or changed since the last call, for a browser that was told all before: a head and records."""
-        with self.lock:
+        with self._lock:
             self.fold()
             told, self._untold = self._untold, Change(n_names=len(self._columns.names))
             head = {
@@ -131,25 +130,39 @@ class Log:
 
     def detail(self, number: int) -> dict[str, Any] | None:
         """The panel of a span; None when there is no such number."""
-        with self.lock:
+        with self._lock:
             span = self._span(number)
             return None if span is None else detail(span, parent=self._columns.number(span.parent_key))
 
     def rows(self, numbers: Iterable[int]) -> list[list[str]]:
         """The table's cells of these spans."""
-        with self.lock:
+        with self._lock:
             spans = [self._span(n) for n in numbers]
             return [[] if span is None else row(span) for span in spans]
 
     def find(self, text: str) -> list[int]:
         """Numbers of the spans that hold each word of a text."""
         words = text.lower().split()
-        with self.lock:
+        with self._lock:
             return [n for n, span in enumerate(self._columns.spans) if matches(span, words)] if words else []
 
     def _span(self, number: object) -> Span | None:
         spans = self._columns.spans
         return spans[number] if isinstance(number, int) and 0 <= number < len(spans) else None
+
+
+class _Kept(Folder):
+    """What a folder held when it was made, so that views take their time while events come."""
+
+    def __init__(self, folder: Folder) -> None:
+        super().__init__()
+        self._kept_spans, self._kept_notes = folder.spans(), folder.notes()
+
+    def spans(self) -> list[Span]:
+        return list(self._kept_spans)
+
+    def notes(self) -> list[Note]:
+        return list(self._kept_notes)
 
 
 def _start(span: Span) -> float:

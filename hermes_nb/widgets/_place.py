@@ -11,10 +11,14 @@ from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet, Outlet, rep
 
 
 class Place:
-    """One output of the cell that ran when it was made."""
+    """One output of the cell that ran when it was made.
 
-    def __init__(self, outlet: Outlet) -> None:
-        self._outlet = outlet
+    Attributes:
+        is_headless: No person watches: nbclient and papermill allow no input.
+    """
+
+    def __init__(self, outlet: Outlet, *, is_headless: bool = False) -> None:
+        self._outlet, self.is_headless = outlet, is_headless
         self._display_id = uuid.uuid4().hex
 
     @property
@@ -43,4 +47,5 @@ def place() -> Place | None:
         host.close()
     if not hasattr(publisher, "pub_socket"):
         return Place(CaptureOutlet(publisher))
-    return Place(KernelOutlet(publisher, parent, background=True, keeps_place=replaces_outputs(parent)))
+    outlet = KernelOutlet(publisher, parent, background=True, keeps_place=replaces_outputs(parent))
+    return Place(outlet, is_headless=(parent.get("content") or {}).get("allow_stdin") is False)

@@ -29,10 +29,17 @@ class Listener:
         log: The log.
         show_figure: Called when the figure is asked for.
         on_ready: Called when a browser shows the view; its argument says whether it keeps a static version on save.
+        on_gone: Called when no browser shows it any longer.
     """
 
-    def __init__(self, log: Log, show_figure: Callable[[str], None], on_ready: Callable[[bool], None]) -> None:
-        self.log, self.show_figure, self.on_ready = log, show_figure, on_ready
+    def __init__(
+        self,
+        log: Log,
+        show_figure: Callable[[str], None],
+        on_ready: Callable[[bool], None],
+        on_gone: Callable[[], None],
+    ) -> None:
+        self.log, self.show_figure, self.on_ready, self.on_gone = log, show_figure, on_ready, on_gone
 
     def answer(self, message: Any, send: Callable[..., None]) -> None:
         """Answer a message of the browser; what is no message of ours is passed over."""
@@ -50,6 +57,8 @@ class Listener:
             self.show_figure("dark" if message.get("theme") == "dark" else "light")
         elif kind == "ready":
             self.on_ready(bool(message.get("keeps")))
+        elif kind == "gone":
+            self.on_gone()
 
 
 def make_view(listener: Listener) -> Any:

@@ -9,6 +9,7 @@ The widget is `static/*.js`; following a session is the store's work; tables, fi
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 1 / 30  # between two messages to the browser
 GRACE_S = 2.0  # how long a browser has to say that it keeps a static version itself
-MAX_SPANS_BESIDE = 5_000  # a larger log's static version is made when it is asked for
+MAX_SPANS_AT_ONCE = 5_000  # a larger log's static version takes a while: it is made in a thread, when nothing runs
 
 
 class Timeline:
@@ -59,6 +60,7 @@ class Timeline:
         self._is_due = False
         self._is_live = False
         self._is_kept = False
+        self._is_seen = True  # until a browser says that it closed the last view
         self._ends: list[Callable[[], object]] = []
 
     def __repr__(self) -> str:
@@ -75,38 +77,33 @@ class Timeline:
     def feed(self, event: Event) -> None:
         """Take an event; what is shown follows, at most 30 times a second."""
         self._log.feed(event)
-        if self._view is not None and not self._is_due:
-            self._is_due = True
-            self._timer.call_later(self._next_s - self._clock(), self._flush)
+        if self._view is not None and self._is_seen:
+            self._flush_soon()
 
     def frame(self) -> pandas.DataFrame:
         """One row per span; columns and dtypes as `hermes_nb.views.frame.render` documents them."""
         from hermes_nb.views.frame import render
 
-        with self._log.lock:
-            return render(self._log.folder())
+        return render(self._log.folder())
 
     def figure(self, *, theme: str = "light") -> plotly.graph_objects.Figure:
         """The Plotly figure, in a `light` or `dark` theme."""
         from hermes_nb.views.figure import render, to_figure
 
-        with self._log.lock:
-            return to_figure(render(self._log.folder(), theme=theme, now_unix_s=self._now()))
+        return to_figure(render(self._log.folder(), theme=theme, now_unix_s=self._now()))
 
     def figure_bundle(self, *, theme: str = "light") -> dict[str, Any]:
         """The figure as a MIME bundle, made without importing plotly."""
         from hermes_nb.views.figure import render
 
-        with self._log.lock:
-            figure = render(self._log.folder(), theme=theme, now_unix_s=self._now())
+        figure = render(self._log.folder(), theme=theme, now_unix_s=self._now())
         return {"application/vnd.plotly.v1+json": figure, "text/plain": repr(self)}
 
     def bundle(self) -> dict[str, str]:
         """The static version by MIME type: text/html and text/plain, without script."""
         from hermes_nb.widgets._still import still
 
-        with self._log.lock:
-            return still(self._log.folder(), now_unix_s=self._now())
+        return still(self._log.folder(), now_unix_s=self._now())
 
     @property
     def html(self) -> str:
@@ -141,7 +138,7 @@ class Timeline:
             widgets = require("ipywidgets", why=_view.WHY)
             self._log.changes()  # the first state of the view holds them
             self._is_live = self._log.is_live
-            view = _view.make_view(_view.Listener(self._log, self._show_figure, self._on_ready))
+            view = _view.make_view(_view.Listener(self._log, self._show_figure, self._on_ready, self._on_gone))
             self._output = widgets.Output()
             self._box = widgets.VBox([view, self._output])
             view.shown_as = self._box.model_id
@@ -159,7 +156,7 @@ class Timeline:
             print(self.text)
         elif here.can_update:
             self._place = here
-            beside = self.bundle() if self._log.n_spans <= MAX_SPANS_BESIDE else {"text/plain": repr(self)}
+            beside = self.bundle() if self._log.n_spans <= MAX_SPANS_AT_ONCE else {"text/plain": repr(self)}
             here.show({**beside, **_view_bundle(self.widget)})
         else:
             here.show(self.bundle())
@@ -192,6 +189,11 @@ class Timeline:
         self._log.is_followed = True
         self._ends.append(end)
 
+    def _flush_soon(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            self._timer.call_later(self._next_s - self._clock(), self._flush)
+
     def _flush(self) -> None:
         self._is_due = False
         self._next_s = self._clock() + INTERVAL_S
@@ -204,12 +206,20 @@ class Timeline:
             view.send(head, [data])
         if was_live and not self._is_live:
             self._timer.call_later(0, self._tell_static)
-            self._timer.call_later(GRACE_S, self._leave_static)
+            is_headless = self._place is not None and self._place.is_headless
+            self._timer.call_later(0 if is_headless else GRACE_S, self._leave_static)
 
     def _tell_static(self) -> None:
         """Give the browser what it writes into the notebook in the widget's place."""
-        if self._view is not None:
-            self._view.static = dict(self.bundle())
+        if self._log.n_spans <= MAX_SPANS_AT_ONCE:
+            self._set_static()
+        elif not self._log.is_live:
+            threading.Thread(target=self._set_static, name="hermes-nb-static", daemon=True).start()
+
+    def _set_static(self) -> None:
+        bundle, view = self.bundle(), self._view
+        if view is not None:
+            view.static = bundle
 
     def _leave_static(self) -> None:
         if not self._is_kept and not self._log.is_live and self._place is not None:
@@ -217,8 +227,14 @@ class Timeline:
 
     def _on_ready(self, keeps: bool) -> None:
         self._is_kept = self._is_kept or keeps
+        if not self._is_seen:
+            self._is_seen = True
+            self._flush_soon()
         if keeps:
-            self._timer.call_later(0, self._tell_static)  # it takes a while for a large log
+            self._timer.call_later(0, self._tell_static)
+
+    def _on_gone(self) -> None:
+        self._is_seen = False
 
     def _show_figure(self, theme: str) -> None:
         bundle: Mapping[str, Any] = self.figure_bundle(theme=theme)

@@ -19,7 +19,7 @@ from .test_run import SCREENSHOTS, contrasts, write_notebook
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
 
 NAME = "timeline.ipynb"
-SETUP, LIVE, ASK, FAILED, HOSTILE, BIG, AGAIN = range(7)
+SETUP, LIVE, ASK, FAILED, HOSTILE, BIG, AGAIN, BLOCK = range(8)
 N_BIG = 20_000
 
 CELLS = (
@@ -45,6 +45,7 @@ def log(name):
     "log('hostile.jsonl')",
     "log('big.jsonl')",
     "%hermes timeline --as figure",
+    "import threading\nthreading.Event().wait(60)",
 )
 
 
@@ -78,6 +79,7 @@ class Page:
             path.parent.mkdir(parents=True, exist_ok=True)
             area.screenshot(path=str(path))
             assert contrasts(self.notebook, cell) == []
+            assert self.js(cell, "v.painter.theme.isDark") == (theme == "dark")
         themed(self.notebook, "light")
 
     def press(self, cell: int, *keys: str) -> None:
@@ -209,6 +211,25 @@ def test_twenty_thousand_spans_are_zoomed_searched_and_filtered(page: Page) -> N
     filters.get_by_label("Filter by status").select_option("")
     page.press(BIG, "Escape", "s")
     page.wait(BIG, "v.state.selected === l.slowest()")
+
+
+def test_a_blocking_cell_does_not_keep_it_from_answering(page: Page) -> None:
+    page.press(BIG, "Escape")
+    page.notebook.run_cell(BLOCK)
+    page.press(BIG, "End")
+    last = page.js(BIG, "v.state.selected")
+    page.wait(BIG, f"v.shared.details.get({last})?.isWhole")
+    assert page.notebook.is_running(BLOCK)
+    page.notebook.interrupt()
+    page.notebook.wait_idle(timeout_s=20)
+
+
+def test_keys_are_the_timelines_while_it_has_the_focus(page: Page) -> None:
+    state = "[jupyterapp.shell.currentWidget.content.activeCellIndex, jupyterapp.shell.currentWidget.content.widgets.length]"
+    before = page.js(BIG, state)
+    page.press(BIG, *"Home ArrowDown ArrowDown ArrowUp ArrowRight b a Shift+ArrowRight Enter Escape".split())
+    assert page.js(BIG, "document.activeElement === v.pane")
+    assert page.js(BIG, state) == before
 
 
 def test_the_frame_is_the_text_alternative(page: Page) -> None:

@@ -204,3 +204,16 @@ async def test_the_offline_model_answers_in_a_local_run(tmp_path: Path) -> None:
         result = await ask(bound, "How many orders are there?", mode="local")
     assert result.status == "completed", result.error
     assert "42" in result.text
+
+
+@pytest.mark.parametrize(("yes", "status"), [(False, "denied"), (True, "ok")])
+async def test_hermess_own_tools_do_nothing_unasked_where_nobody_watches(tmp_path: Path, yes: bool, status: str) -> None:
+    from hermes_nb.model.agent import Agent
+
+    target = tmp_path / "made"
+    steps = [Call("terminal", {"command": f"touch {target}"}), Say("Done.")]
+    with opened(tmp_path / "state") as hermes, ScriptedModel(steps) as model:
+        bound = hermes.bind(Agent("shell", model=model.model, toolsets=["terminal"]))
+        result = await ask(bound, "Touch it.", mode="local", yes=yes)
+    assert [t.status for t in result.tools] == [status]
+    assert target.exists() is yes

@@ -200,7 +200,8 @@ class Rig:
             self._fault(run, f"the worker's events have gaps: {seqs}")
         cut = [s for s in fold(events) if s.kind == "model" and s.status == "running"]
         if cut:
-            self._fault(run, f"a request that was cut off is not marked: {cut[0]}")
+            told = " ".join(f"{e.producer[-3:]}#{e.seq}@{e.attempt}:{e.kind}:{e.span_id[-4:]}" for e in events)
+            self._fault(run, f"a request that was cut off is not marked: {cut[0].span_id} in {told}")
 
     def _calls(self, run: int) -> list[dict[str, Any]]:
         lines = self.calls.read_text().splitlines()

@@ -93,3 +93,58 @@ def test_a_mistake_is_said_in_one_line(kernel: Kernel, source: str, message: str
     assert cell.status == "error"
     assert message in cell.err
     assert "Traceback" not in cell.err
+
+
+CELLS = (
+    "%hermes run -o one What is 1 + 2?",
+    "%%hermes run -o two\nAnd once more?",
+)
+
+
+def test_a_notebook_reruns_from_its_recording_without_key_and_network(tmp_path: Path, model: Asked) -> None:
+    steps = iter([Call("add", {"a": 1, "b": 2}), Say("It is 3."), Say("Still 3.")])
+    model.answer = lambda request: next(steps)
+    first = Kernel(tmp_path)
+    try:
+        first.ok(SETUP.format(url=model.scripted.base_url))
+        first.ok(CELLS[0])
+        assert "1 turn so far" in first.ok("%hermes record talk.jsonl").out
+        first.ok(CELLS[1])
+        assert "Recording into" in first.ok("%hermes record").out
+        assert "talk.jsonl" in first.ok("%hermes record --stop").out
+        texts = first.value("[one.text, two.text]")
+    finally:
+        first.close()
+    n_requests = len(model.scripted.requests)
+    (tmp_path / "again").mkdir()
+    environment = {"HERMES_NB_REPLAY": str(tmp_path / "talk.jsonl")}
+    second = Kernel(tmp_path / "again", environment)
+    try:
+        second.ok(SETUP.format(url="http://127.0.0.1:9/v1"))
+        said = [second.ok(cell) for cell in CELLS]
+        assert "Answers come from the recording" in said[0].out
+        assert "adding" not in said[0].out
+        assert second.value("[one.text, two.text]") == texts == ["It is 3.", "Still 3."]
+        missed = second.run("%hermes run Something new")
+        assert missed.status == "error"
+        assert "holds no step of this turn" in str(missed.error)
+        assert "TurnReplayError" in str(missed.error)
+        live = second.run(f"%hermes run --replay {tmp_path / 'talk.jsonl'} --live --timeout 20 Something else")
+        assert live.status == "error"  # nobody is at that address
+        assert "No model answers at 127.0.0.1:9" in str(live.error)
+    finally:
+        second.close()
+    assert len(model.scripted.requests) == n_requests
+
+
+def test_budget_and_usage_are_seen_in_cells(kernel: Kernel, model: Asked) -> None:
+    kernel.ok("%hermes run -s new -o first Hello")
+    cell = kernel.run("%hermes run --max-tokens 1 -o spent Hello again")
+    assert cell.status == "ok"  # one call is allowed: it oversteps by that call
+    kernel.ok("%hermes run Once more")
+    table = kernel.ok("%hermes usage " + kernel.value("first.session_id")).text
+    assert "3 turns" in table
+    assert "60" in table
+    refused = kernel.run("%hermes run --max-cost 1 Hello")
+    assert "TurnBudgetError" in str(refused.error)
+    assert "max_tokens" in str(refused.error)

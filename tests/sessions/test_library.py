@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from hermes_nb.engine.journal import Journal
 from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.agent import Agent
+from hermes_nb.model.event import Event
 from hermes_nb.sessions.agent import BoundAgent
 from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.sessions.journal import next_attempt
 from hermes_nb.sessions.library import tree
 from hermes_nb.store.row import SessionRow
 from hermes_nb.testing import Hang, Say, ScriptedModel
@@ -108,3 +111,13 @@ def test_forks_stand_behind_their_parents() -> None:
     assert [(depth, r.session_id) for depth, r in tree(rows)] == [
         (0, "x"), (0, "a"), (1, "b"), (2, "c"), (2, "d"), (0, "y"),
     ]  # fmt: skip
+
+
+def test_what_a_worker_committed_and_could_not_say_makes_a_further_attempt(tmp_path: Path) -> None:
+    written = Journal(tmp_path / "journal.db", "w1")
+    assert next_attempt("t", tmp_path / "journal.db", 1) == 1
+    written.commit([Event(1, "w1", 1, 0.0, "s", "t", "t", None, 1, "turn.started", {"prompt": "q"})])
+    assert next_attempt("t", tmp_path / "journal.db", 1) == 2
+    assert next_attempt("other", tmp_path / "journal.db", 1) == 1
+    assert next_attempt("t", tmp_path / "none.db", 1) == 1
+    written.close()

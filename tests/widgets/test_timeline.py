@@ -59,9 +59,8 @@ def answer() -> Callable[[dict[str, Any]], Sent]:
 
     def answer(message: Any) -> Sent:
         sent = Sent()
-        _view.Listener(log, lambda theme: sent.send({"figure": theme}), lambda keeps: sent.send({"keeps": keeps})).answer(
-            message, sent.send
-        )
+        listener = _view.Listener(log, lambda theme: sent.send({"figure": theme}), lambda keeps: None, lambda: None)
+        listener.answer(message, sent.send)
         return sent
 
     return answer
@@ -135,6 +134,8 @@ def test_the_end_of_a_turn_leaves_the_static_version_where_nobody_keeps_one() ->
     replaced: list[dict[str, str]] = []
 
     class Place:
+        is_headless = False
+
         def replace(self, bundle: dict[str, str]) -> None:
             replaced.append(bundle)
 
@@ -157,7 +158,7 @@ def test_a_front_end_that_keeps_a_static_version_keeps_the_widget() -> None:
     shown = Timeline(load("running"), timer=clock, clock=lambda: clock.now)
     shown.followed(lambda: None)
     view = shown.widget.children[0]
-    shown._place = object()  # type: ignore[assignment]
+    shown._place = type("Place", (), {"is_headless": True})()
     view._on_message(view, {"t": "ready", "keeps": True}, [])
     clock.pass_to(1)
     assert "fetch" in view.static["text/html"]
@@ -167,6 +168,23 @@ def test_a_front_end_that_keeps_a_static_version_keeps_the_widget() -> None:
     shown.feed(end.done("Done.", ms=1.0, n_models=1, n_tools=3) or end.events[-1])
     clock.pass_to(20)
     assert shown._view is view
+    shown.close()
+
+
+def test_it_is_silent_while_no_browser_shows_it() -> None:
+    clock = Clock()
+    shown = Timeline(timer=clock, clock=lambda: clock.now)
+    view = shown.widget.children[0]
+    sent = Sent()
+    view.send = sent.send
+    view._on_message(view, {"t": "gone"}, [])
+    for event in load("plain"):
+        shown.feed(event)
+        clock.pass_to(clock.now + 0.1)
+    assert sent == []
+    view._on_message(view, {"t": "ready", "keeps": False}, [])
+    clock.pass_to(clock.now + 0.1)
+    assert [content["n"] for content, _ in sent] == [4]
     shown.close()
 
 

@@ -3,16 +3,19 @@
 const RULER = 24, OVERVIEW = 22, ROW = 22, TOP = RULER + OVERVIEW, PAD = 3;
 const DARK_TEXT = new Set(["tool", "replayed", "stopped", "running", "turn", "wait", "error"]);
 
-// Colours come from the front end through the stylesheet's own variables.
+// Colours come from the front end through the stylesheet's own variables; null while the element is in no page.
 function readTheme(root) {
   const style = getComputedStyle(root), read = name => style.getPropertyValue(`--hnbt-${name}`).trim();
   const theme = { paper: read("paper"), ink: read("ink"), dim: read("dim"), grid: read("grid"), stripe: read("stripe"),
     focus: read("focus"), font: style.fontFamily || "sans-serif" };
+  return theme.paper && theme.ink ? theme : null;
+}
+
+function isDark(paper) {
   const probe = document.createElement("canvas").getContext("2d");
-  probe.fillStyle = "#fff"; probe.fillStyle = theme.paper; probe.fillRect(0, 0, 1, 1);
+  probe.fillStyle = "#fff"; probe.fillStyle = paper; probe.fillRect(0, 0, 1, 1);
   const [r, g, b] = probe.getImageData(0, 0, 1, 1).data;
-  theme.isDark = 0.299 * r + 0.587 * g + 0.114 * b < 128;
-  return theme;
+  return 0.299 * r + 0.587 * g + 0.114 * b < 128;
 }
 
 function hatchTile(kind, colour, ratio) {
@@ -44,7 +47,8 @@ class Painter {
   }
 
   setTheme(theme) {
-    this.theme = theme;
+    this.theme = { ...theme, isDark: isDark(theme.paper) };
+    this._widths = null;
     this.hatches = {};
     this._overview = null;
     this.colours = [theme.paper, ...ORDER.map(name => this.looks[name][0])];

@@ -46,7 +46,6 @@ class View {
     this._beats = 0;
     this._build(el);
     this.painter = new Painter(this.canvas, this.log, this.looks);
-    this._theme();
     this._listen();
     this.refresh();
   }
@@ -71,7 +70,7 @@ class View {
         button("All", "Show all (0)", () => this.fit())),
       element("span", { class: "hnbt-group" }, this.slowButton, this.errorButton, this.followButton, this.idleButton),
       element("span", { class: "hnbt-group" },
-        button("Figure", "Show the Plotly figure below", () => this.model.send({ t: "figure", theme: this.painter.theme.isDark ? "dark" : "light" })),
+        button("Figure", "Show the Plotly figure below", () => this.model.send({ t: "figure", theme: this.painter.theme?.isDark ? "dark" : "light" })),
         this.frameButton));
     this.summary = element("div", { class: "hnbt-summary" });
     const id = `hnbt-${Math.random().toString(36).slice(2)}`;
@@ -92,17 +91,18 @@ class View {
       element("div", { class: "hnbt-body" }, this.stage, this.panel.element), this.legend, this.table.element,
       element("div", { class: "hnbt-unseen", id }, HELP), this.says);
     this.root.hnbt = this;  // for tests and for who embeds it
-    // Lab's own keys and clicks in a cell must not act on what is meant for the timeline.
     this.root.addEventListener("keydown", event => this._key(event));
     el.append(this.root);
   }
 
+  // Takes the page's colours over when they changed; false as long as there are none.
   _theme() {
-    const theme = readTheme(this.root), key = JSON.stringify(theme);
-    if (key === this._themeKey) return;
-    this._themeKey = key;
-    this.painter.setTheme(theme);
-    this.draw();
+    const theme = readTheme(this.root), key = theme && JSON.stringify(theme);
+    if (theme && key !== this._themeKey) {
+      this._themeKey = key;
+      this.painter.setTheme(theme);
+    }
+    return !!this._themeKey;
   }
 
   _on(target, name, act, options) {
@@ -115,11 +115,16 @@ class View {
     const sizes = new ResizeObserver(() => { this._size(); this.draw(); });
     sizes.observe(this.stage);
     // A theme's stylesheet comes some time after its name, and who knows when: so look more than once.
-    const themes = new MutationObserver(() => [0, 100, 300, 800, 2000].forEach(ms => setTimeout(() => this._theme(), ms)));
+    const themes = new MutationObserver(() => [0, 100, 300, 800, 2000].forEach(ms => setTimeout(() => this.draw(), ms)));
     themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"] });
     const scheme = window.matchMedia("(prefers-color-scheme: dark)");
-    this._on(scheme, "change", () => this._theme());
+    this._on(scheme, "change", () => this.draw());
     this.cleanups.push(() => sizes.disconnect(), () => themes.disconnect(), () => cancelAnimationFrame(this._frame), () => clearInterval(this._beat));
+    // JupyterLab takes letters and arrows for commands of the notebook before any element hears of them, but not from below
+    // an element with this attribute. Ctrl and Command stay the notebook's: Ctrl+S saves.
+    this._on(window, "keydown", event => {
+      if (this.root.contains(event.target)) this.root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
+    }, true);
     this._on(pane, "wheel", event => this._wheel(event), { passive: false });
     this._on(pane, "scroll", () => { this.state.scroll = pane.scrollTop; this.draw(); });
     this._on(pane, "pointerdown", event => this._down(event));
@@ -147,7 +152,10 @@ class View {
     this._options();
     this._size();
     if (this.log.live && !this.wasLive) this.setFollow(true);
-    if (!this.log.live && this.wasLive) { this.setFollow(false); this.fit(); }
+    if (!this.log.live && this.wasLive) {
+      if (this.follows) this.fit();
+      this.setFollow(false);
+    }
     this.wasLive = this.log.live;
     if (this.log.matches) this._search();
     this._summarise();
@@ -162,7 +170,7 @@ class View {
   }
 
   _paint() {
-    if (!this.root.isConnected || this.stage.clientWidth < 20) return;
+    if (!this.root.isConnected || this.stage.clientWidth < 20 || !this._theme()) return;
     const began = performance.now(), whole = this.log.span();
     if (this.isFitted) { this.state.from = 0; this.state.to = whole; }
     if (this.follows && this.log.live && !this.isFitted) {
@@ -581,7 +589,11 @@ export default () => {
       const view = new View(shared, model, el);
       shared.views.add(view);
       model.send({ t: "ready", keeps: keepStatic(model, () => model.get("static")) });
-      return () => { shared.views.delete(view); view.close(); };
+      return () => {
+        shared.views.delete(view);
+        view.close();
+        try { if (shared.views.size === 0) model.send({ t: "gone" }); } catch { /* the kernel is gone too */ }
+      };
     },
   };
 };

@@ -1,0 +1,139 @@
+"""A store or a journal that fails: the answer is shown, the reason is said, nothing goes on unrecorded."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_nb.errors import StoreError
+from hermes_nb.model.agent import Agent
+from hermes_nb.model.event import Event
+from hermes_nb.sessions.agent import BoundAgent
+from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.testing import Hang, Say, ScriptedModel
+
+pytestmark = pytest.mark.hermes
+Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
+
+
+async def test_a_full_store_shows_the_answer_and_says_so(own: Hermes, make: Make) -> None:
+    bound, _ = make([Say("kept"), Say("shown all the same")], on=own)
+    kept = await bound.run("first")
+
+    async def pages(most: str) -> None:
+        await (await own.opened_store())._writer.execute(f"PRAGMA max_page_count = {most}")
+
+    await own.io.awaited(pages("1"))  # the size it has: sqlite then reports SQLITE_FULL, as on a full disk
+    result = await bound.run("x" * 20_000)
+    assert (result.text, result.status) == ("shown all the same", "completed")
+    (warning,) = [e.data for e in result.events if e.kind == "warning"]
+    assert warning["code"] == "store"
+    assert "is full. Free some space" in warning["message"]
+    assert "The answer is shown, and the worker's journal has it." in warning["message"]
+    await own.io.awaited(pages("1000000"))
+    await own.io.awaited(own.rebuild())
+    turns = await asyncio.to_thread(own.library.turns, kept.session_id)
+    assert [t.text for t in turns] == ["kept", "shown all the same"]
+
+
+async def test_a_store_that_cant_be_opened_costs_no_answer(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "state" / "store.db").mkdir(parents=True)
+    hermes = Hermes.open_local(state=tmp_path / "state")
+    try:
+        bound, _ = make([Say("one"), Say("two")], on=hermes)
+        results = [await bound.run("first"), await bound.run("second")]
+        assert [(r.text, r.status) for r in results] == [("one", "completed"), ("two", "completed")]
+        for result in results:
+            (warning,) = [e.data for e in result.events if e.kind == "warning"]
+            assert "can't be opened or created" in warning["message"]
+        with pytest.raises(StoreError, match=r"store\.db"):
+            hermes.sessions()
+    finally:
+        await hermes.aclose()
+
+
+async def test_an_unwritable_journal_ends_the_turn_with_the_reason(own: Hermes, make: Make) -> None:
+    hang = Hang(text="Half of it", then=" and the rest")
+    bound, model = make([hang, Say("never asked")], on=own)
+    turn = await bound.start("question")
+    await asyncio.to_thread(hang.wait_reached)
+    while "Half of" not in "".join(str(e.data.get("text")) for e in turn.events if e.kind == "model.delta"):
+        await asyncio.to_thread(turn._wake.wait, 0.01)
+    journal = next(own.state_dir.glob("instances/*/journal.db"))
+    with contextlib.closing(sqlite3.connect(journal)) as db:
+        db.execute("BEGIN IMMEDIATE")  # another process holds it for good
+        hang.release()
+        result = await turn.wait()
+        db.execute("ROLLBACK")
+    assert result.status == "failed"
+    assert "journal" in str(result.error)
+    assert "Nothing was run unrecorded" in str(result.error)
+    assert "Half of" in result.text
+    assert len(model.requests) == 1
+    model.extend([Say("again")])
+    assert (await bound.run("next")).status == "completed"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 3 MB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = shutil.which("mount")
+    if mount is None or subprocess.run(
+        [mount, "-t", "tmpfs", "-o", "size=3m", "tmpfs", disk], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("no right to mount a small file system")
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+async def test_a_full_disk_ends_the_turn_with_the_reason(small_disk: Path, tmp_path: Path) -> None:
+    with ScriptedModel([Say("fits"), Say("word " * 40_000, deltas=400), Say("fits again")]) as model:
+        hermes = Hermes.open_local(state=small_disk / "state")
+        try:
+            bound = hermes.bind(Agent("a", model=model.model))
+            first = await bound.run("first")
+            assert (first.text, first.status) == ("fits", "completed")
+            filler = small_disk / "filler"
+            with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+                while True:
+                    file.write(b"x" * 4096)
+            result = await bound.run("second")
+            assert result.status == "failed"
+            assert "can't be written" in str(result.error) or "full" in str(result.error)
+            filler.unlink()
+            await bound.new_session()
+            model.extend([Say("fits again")])
+            assert (await bound.run("third")).status == "completed"
+        finally:
+            await hermes.aclose()
+
+
+async def test_a_result_is_handed_over_when_all_of_it_is_stored(
+    own: Hermes, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await own.io.awaited(own.opened_store())
+    ingest, may_go_on = store.ingest, asyncio.Event()
+
+    async def held_up(events: list[Event]) -> int:
+        await may_go_on.wait()  # a store that another kernel keeps waiting
+        return await ingest(events)
+
+    monkeypatch.setattr(store, "ingest", held_up)
+    bound, _ = make([Say("answer")], on=own)
+    turn = await bound.start("question")
+    while not any(e.is_turn_end for e in turn.events):
+        await asyncio.to_thread(turn._wake.wait, 0.01)
+    assert not turn.is_done
+    own.io.soon(may_go_on.set)
+    result = await turn.wait()
+    stored = await own.io.awaited(store.events(turn_id=result.turn_id))
+    assert [e.key for e in stored] == [e.key for e in result.events]
