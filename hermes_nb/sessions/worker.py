@@ -153,6 +153,12 @@ class Worker:
         else:
             self.kill()
 
+    def move(self, folder: InstanceDir) -> None:
+        """Go on in another folder; a worker that has files in the old one is replaced."""
+        self.folder.release()
+        self.folder = folder
+        self.replace()
+
     # -- binding -------------------------------------------------------------------------------------------------
     def bind(self, agent_id: str, profile: dict[str, Any]) -> None:
         """Bind an agent (again); its outcome is what `bound` gives."""
