@@ -81,6 +81,13 @@ class BoundAgent:
             built_in.append(list_variables_tool(namespace))
         return [*self.tools, *(t for t in built_in if t.name not in names)]
 
+    def renew_tools(self) -> None:
+        """Take the tools as the notebook defines them now; what the model sees of a change is told with the next turn."""
+        from hermes_nb.tools.redefinition import renewed
+
+        self.tools, said = renewed(self.tools, namespace())
+        self._notices += [("tool", text) for text in said]
+
     @property
     def results(self) -> ResultStore:
         """Tool results that were cut, whole, for `more`."""

@@ -251,6 +251,8 @@ class Turn:
         """Start the turn's task."""
         self._ended = asyncio.Event()
         self._task = self._io.task(self._run())
+        if self._timeout_s is not None:  # counted from here: a turn may wait for others, and for the worker
+            self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
 
     async def _run(self) -> None:
         try:
@@ -288,8 +290,6 @@ class Turn:
         )  # fmt: skip
         if self._stop_reason is not None:
             raise asyncio.CancelledError
-        if self._timeout_s is not None:
-            self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
         self._worker.start(
             self,
             session_id=self.session_id,
@@ -385,7 +385,7 @@ class Turn:
         """The worker is gone: what was shown is kept, the turn has failed (or is stopped, when it was stopping)."""
         is_taken = any(e.producer != self._hermes.numberer.producer for e in self._log.events)
         if self._stop_reason is None and not is_taken and self._n_sends == 1:
-            self._is_unheard = True
+            self._is_unheard, self._is_sent = True, False
             self._end()
         elif self._stop_reason is not None:
             self._end_here(

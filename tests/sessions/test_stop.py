@@ -149,7 +149,8 @@ async def test_while_the_worker_starts(own: Hermes, make: Make) -> None:
 
 
 async def test_timeout_stops_with_its_own_status(make: Make) -> None:
-    bound, model = make([Hang(text="Part")])
+    bound, model = make([Say("ready"), Hang(text="Part")])
+    await bound.run("is the worker there?")
     began = time.perf_counter()
     result = await bound.run("question", timeout=0.5)
     assert time.perf_counter() - began < 0.5 + STOP_S
