@@ -86,7 +86,12 @@ class BoundAgent:
         from hermes_nb.tools.redefinition import renewed
 
         self.tools, said = renewed(self.tools, namespace())
-        self._notices += [("tool", text) for text in said]
+        for text in said:
+            self.tell("tool", text)
+
+    def tell(self, code: str, text: str) -> None:
+        """Say something with the next turn."""
+        self._notices.append((code, text))
 
     @property
     def results(self) -> ResultStore:
@@ -218,6 +223,7 @@ class BoundAgent:
 
     async def session_for(self, session_id: str | None) -> Session:
         """The conversation a run continues, as `submit` takes it; on the IO loop."""
+        await self.hermes.check_state()
         wanted = session_id or self.session_id
         if wanted is None:
             session = await self.hermes.new_session(self.name, "")
