@@ -17,7 +17,7 @@ from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
 from hermes_nb.host.base import Caller, ToolCall
 from hermes_nb.model.mask import Masker
 from hermes_nb.sessions.session import Session, new_id
-from hermes_nb.tools.call import ToolOutcome, denied, failed
+from hermes_nb.tools.call import ToolOutcome, denied, failed, stopped
 from hermes_nb.tools.redefinition import is_same_to_the_model, redefined
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ class ToolServing:
     def call(self, message: dict[str, Any]) -> None:
         """Run a call, or ask about it first."""
         tool = self._current(message["name"])
-        if tool is None:
+        if self._turn.stop_reason is not None:  # it was under way when the stop came
+            self._reply(message, stopped(str(message["name"])))
+        elif tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             self._reply(message, failed(LookupError(f"No tool named {message['name']!r} is attached. Known: {known}.")))
         elif self._may_have_run(tool, message["arguments"]):
