@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -104,6 +105,9 @@ class BoundAgent:
         self._hermes = hermes
         self._idle: list[tuple[str, tuple[str, ...], Any]] = []
         self._lock = threading.Lock()
+        self._ahead = threading.Lock()
+        self._was_asked = False
+        self._is_closed = False
         check(hermes, self.toolsets, self.tools)
 
     def enforce_config(self) -> None:
@@ -111,9 +115,24 @@ class BoundAgent:
         with self._configured(self._config):
             pass
 
+    def build_ahead(self) -> None:
+        """Build an AIAgent for the first turn, unless that is here already."""
+        with self._ahead:
+            if self._was_asked or self._is_closed:
+                return
+            try:
+                agent = self._build("", self.tools)
+            except Exception as exc:  # noqa: BLE001 - the turn meets it again and fails with it
+                print(f"hermes_nb: agent {self.name} could not be built ahead: {exc!r}", file=sys.stderr)
+                return
+            self.give_back(agent, "", self.tools)
+
     def take(self, session_id: str, tools: Mapping[str, ToolSpec]) -> Any:
         """An AIAgent for one turn: the session's own if it is idle, else a spare one, else a new one."""
         signature = tuple(sorted(tools))
+        self._was_asked = True
+        with self._ahead:
+            pass  # one that is being built is worth waiting for
         with self._lock:
             at = next((i for i, (s, g, _) in enumerate(self._idle) if s == session_id and g == signature), None)
             if at is None:
@@ -137,14 +156,16 @@ class BoundAgent:
             setattr(agent, name, None)
         with self._lock:
             self._idle.insert(0, (session_id, tuple(sorted(tools)), agent))
-            dropped = self._idle[MOST_IDLE:]
-            del self._idle[MOST_IDLE:]
+            n_kept = 0 if self._is_closed else MOST_IDLE
+            dropped = self._idle[n_kept:]
+            del self._idle[n_kept:]
         for _, _, old in dropped:
             old.close()
 
     def close(self) -> None:
         """Let go of what is idle."""
         with self._lock:
+            self._is_closed = True
             idle, self._idle = self._idle, []
         for _, _, agent in idle:
             agent.close()

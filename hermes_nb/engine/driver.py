@@ -50,6 +50,7 @@ class Driver:
         self._reach = Reach()
         self._lock = threading.Lock()
         self._bind_lock = threading.Lock()
+        self._build_lock = threading.Lock()
         self._bindings: dict[str, _Binding] = {}
         self._turns: dict[str, Turn] = {}
         self._delegated: dict[str, Turn] = {}
@@ -103,8 +104,8 @@ class Driver:
         binding = _Binding()
         self._outbox.masker.add(str((spec.get("model") or {}).get("api_key") or ""), *secrets_in(spec.get("config")))
         with self._lock:
-            old = self._bindings.get(str(message["agent_id"]))
-            self._bindings[str(message["agent_id"])] = binding
+            old = self._bindings.pop(str(message["agent_id"]), None)
+            self._bindings[str(message["agent_id"])] = binding  # the last one of the dict
         self._thread("bind", lambda: self._decide(str(message["agent_id"]), spec, binding, old))
 
     def _decide(self, agent_id: str, spec: Mapping[str, Any], binding: _Binding, old: _Binding | None) -> None:
@@ -114,9 +115,7 @@ class Driver:
                 self._hook(hermes)
                 model, endpoint = self._endpoint(hermes, spec.get("model") or {})
                 self._outbox.masker.add(endpoint.api_key)
-                agent = BoundAgent(spec, hermes, model, endpoint, self._bootstrap.configured)
-                agent.give_back(agent.take("", agent.tools), "", agent.tools)  # built while the user types
-            binding.agent = agent
+                binding.agent = BoundAgent(spec, hermes, model, endpoint, self._bootstrap.configured)
         except Exception as exc:  # noqa: BLE001 - told to the kernel, with its cure
             binding.problem = exc
         finally:
@@ -135,6 +134,16 @@ class Driver:
                 "bind.failed", agent_id=agent_id, error=str(problem), error_type=kind_of(problem),
                 hint=getattr(problem, "hint", ""),
             )  # fmt: skip
+        self._build_ahead(agent_id, binding)
+
+    def _build_ahead(self, agent_id: str, binding: _Binding) -> None:
+        """Build what the first turn needs while the user types: of agents bound in a row, for the last one alone."""
+        with self._build_lock:
+            with self._lock:
+                is_wanted = not self._turns and next(reversed(self._bindings), None) == agent_id
+                is_wanted = is_wanted and self._bindings[agent_id] is binding
+            if is_wanted and binding.agent is not None:
+                binding.agent.build_ahead()
 
     def _endpoint(self, hermes: Any, model: Mapping[str, Any]) -> tuple[Model, Endpoint]:
         if str(model.get("provider")) != "offline":

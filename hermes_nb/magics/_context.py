@@ -228,6 +228,7 @@ class Context:
             UsageError: A name is no variable, or none of a function, or the agent has that one already.
             ToolError: A function that can't be a tool of this agent.
         """
+        bound.renew_tools()
         functions = {name: self.function(name) for name in names}
         for name, function in functions.items():
             if any(function is tool or function is tool.function for tool in bound.tools):

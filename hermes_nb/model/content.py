@@ -17,13 +17,24 @@ class ContentPart:
 
 
 def prompt_text(prompt: str | list[ContentPart]) -> str:
-    """The text of a prompt; an image is named as `[image/png, 12 kB]`."""
+    """The text of a prompt, as valid Unicode; an image is named as `[image/png, 12 kB]`."""
     if isinstance(prompt, str):
-        return prompt
+        return valid(prompt)
     parts = (
         p.text if p.type == "text" else f"[{p.mime_type or 'image'}, {len(p.data) * 3 // 4000} kB]" for p in prompt
     )
-    return "\n\n".join(parts)
+    return valid("\n\n".join(parts))
+
+
+def valid(text: str) -> str:
+    """The text as valid Unicode: surrogate pairs are joined, a lone surrogate becomes U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def wire_parts(prompt: str | list[ContentPart], *, sees: bool) -> str | list[dict[str, str]]:
@@ -35,4 +46,4 @@ def wire_parts(prompt: str | list[ContentPart], *, sees: bool) -> str | list[dic
     """
     if isinstance(prompt, str) or not sees or all(p.type == "text" for p in prompt):
         return prompt_text(prompt)
-    return [asdict(p) for p in prompt]
+    return [{**asdict(p), "text": valid(p.text)} for p in prompt]

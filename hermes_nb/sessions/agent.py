@@ -81,6 +81,18 @@ class BoundAgent:
             built_in.append(list_variables_tool(namespace))
         return [*self.tools, *(t for t in built_in if t.name not in names)]
 
+    def renew_tools(self) -> None:
+        """Take the tools as the notebook defines them now; what the model sees of a change is told with the next turn."""
+        from hermes_nb.tools.redefinition import renewed
+
+        self.tools, said = renewed(self.tools, namespace())
+        for text in said:
+            self.tell("tool", text)
+
+    def tell(self, code: str, text: str) -> None:
+        """Say something with the next turn."""
+        self._notices.append((code, text))
+
     @property
     def results(self) -> ResultStore:
         """Tool results that were cut, whole, for `more`."""
@@ -211,6 +223,7 @@ class BoundAgent:
 
     async def session_for(self, session_id: str | None) -> Session:
         """The conversation a run continues, as `submit` takes it; on the IO loop."""
+        await self.hermes.check_state()
         wanted = session_id or self.session_id
         if wanted is None:
             session = await self.hermes.new_session(self.name, "")

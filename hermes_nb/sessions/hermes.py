@@ -19,7 +19,7 @@ from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError, StoreErro
 from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import EventNumberer
 from hermes_nb.runtimes._base import Runtime
-from hermes_nb.sessions import journal
+from hermes_nb.sessions import journal, lost_state
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.io_loop import IoLoop
 from hermes_nb.sessions.library import Library
@@ -274,7 +274,23 @@ class Hermes:
         Raises:
             StoreError: It can't be opened.
         """
+        await self.check_state()
         return await asyncio.shield(self.open_store_soon())
+
+    async def check_state(self) -> None:
+        """See that the state folder was not deleted; on the IO loop (see `lost_state`)."""
+        task = self._store
+        store = None if task is None or not task.done() or task.exception() is not None else task.result()
+        if lost_state.begin_anew(self, self._state, store) and store is not None:
+            self._store = None
+            with contextlib.suppress(StoreError):  # what it can't write any more is gone
+                await store.close()
+
+    def forget_sessions(self) -> None:
+        """Forget the conversations that are kept in memory."""
+        self._sessions.clear()
+        for bound in self.agents.values():
+            bound.session_id = None
 
     async def _open_store(self) -> Store:
         from hermes_nb.store.sqlite import Store

@@ -79,8 +79,7 @@ class Instance:
         from hermes_nb.tools.name import unique
 
         choice = choose(config, self.hermes.replaying)
-        tools = [as_tool(t) for t in config.tools]
-        unique(tools)
+        tools = unique(as_tool(t) for t in config.tools)
         old = self.agents.get(config.name)
         bound = BoundAgent(
             self, config, agent_id or (old.agent_id if old else new_id("a")), choice=choice, tools=tools
@@ -90,6 +89,7 @@ class Instance:
             if old.choice == choice:
                 bound.take_notices()
                 bound._notices = old.take_notices()
+        bound.renew_tools()
         self.agents[config.name] = bound
         self.hermes.io.soon(self._bind_soon, bound.agent_id, self._profile(bound))
         return bound
@@ -125,9 +125,9 @@ class Instance:
         from hermes_nb.tools.decorator import as_tool
         from hermes_nb.tools.name import unique
 
+        bound.renew_tools()
         added: list[Tool] = [as_tool(f) for f in functions]
-        unique([*bound.tools, *added])
-        bound.tools = [*bound.tools, *added]
+        bound.tools = unique([*bound.tools, *added])
         binding_id = new_id("b")
         self._bindings[binding_id] = (bound.name, [t.name for t in added])
         self.hermes.io.soon(self.worker.bind, bound.agent_id, self._profile(bound))
@@ -140,7 +140,8 @@ class Instance:
             known = ", ".join(b for b, (a, _) in self._bindings.items() if a == bound.name) or "none"
             raise UsageError(f"Agent {bound.name!r} has no tool binding {binding_id!r}. Known: {known}.")
         del self._bindings[binding_id]
-        bound.tools = [t for t in bound.tools if t.name not in names]
+        kept = {name for a, others in self._bindings.values() if a == bound.name for name in others}
+        bound.tools = [t for t in bound.tools if t.name not in names or t.name in kept]
         self.hermes.io.soon(self.worker.bind, bound.agent_id, self._profile(bound))
 
     # -- life ----------------------------------------------------------------------------------------------------

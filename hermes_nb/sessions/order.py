@@ -14,6 +14,7 @@ from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
 from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.resume import Resumable, find
+from hermes_nb.sessions.serving import refuse_nested
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.sessions.turn import Turn
 
@@ -59,6 +60,7 @@ def place(
     if mode not in ("enqueue", "steer"):
         raise UsageError(f"mode is 'enqueue' or 'steer', not {mode!r}.")
     hermes = bound.hermes
+    bound.renew_tools()
     limits = checked(max_cost_usd=options.get("max_cost_usd"), max_tokens=options.get("max_tokens"))
     recording = hermes.recording(options.get("replay"))
     caller = hermes.host.caller(blocks=blocks, background=background)
@@ -71,6 +73,7 @@ def place(
         if running is not None:
             running.put_in(text)
             return running
+        refuse_nested(session)
         return Turn(
             bound,
             session,
@@ -144,6 +147,7 @@ async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tu
     found = await find(bound.hermes, turn_id, agent=bound.name)
     if found.agent != bound.name:
         raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
+    bound.renew_tools()
     found.check(profile(bound, bound.offered), is_live=live)
     return found, await bound.hermes.reload_session(found.session_id)
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
+import contextvars
 import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb import _settings
-from hermes_nb.errors import ToolArgumentError, UsageError
+from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
 from hermes_nb.host.base import Caller, ToolCall
 from hermes_nb.model.mask import Masker
-from hermes_nb.sessions.session import new_id
-from hermes_nb.tools.call import ToolOutcome, denied, failed
+from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.tools.call import ToolOutcome, denied, failed, stopped
+from hermes_nb.tools.redefinition import is_same_to_the_model, redefined
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.turn import Turn
@@ -29,13 +33,32 @@ def namespace() -> dict[str, Any]:
     return vars(sys.modules["__main__"])
 
 
+# The turns whose tools the code of this context is run by, outermost first.
+_INSIDE: contextvars.ContextVar[tuple[Turn, ...]] = contextvars.ContextVar("hermes_nb_inside", default=())
+
+
+def refuse_nested(session: Session) -> None:
+    """Refuse a question to a session from within a tool of its own turn: each would wait for the other for ever.
+
+    Raises:
+        UsageError: It is asked from there.
+    """
+    if any(turn.session_id == session.id and not turn.is_done for turn in _INSIDE.get()):
+        raise UsageError(
+            f"Session {session.id} waits for the tool that asks, so it can't take a question from it. Ask another agent,"
+            " or give the question a session of its own: session_id=await bound.new_session(), or %hermes run -s new."
+        )
+
+
 class ToolServing:
     """The tool side of one turn; lives on the IO loop."""
 
     def __init__(
         self, turn: Turn, tools: Sequence[Tool], caller: Caller, *, unfinished: Sequence[tuple[str, str]] = ()
     ) -> None:
-        self._turn, self._caller = turn, caller
+        context = caller.context.copy()
+        context.run(_INSIDE.set, (*context.get(_INSIDE, ()), turn))
+        self._turn, self._caller = turn, replace(caller, context=context)
         self._tools = {t.name: t for t in tools}
         self._waiting: dict[str, dict[str, Any]] = {}  # request_id -> the call that waits for approval, and its question
         self._unfinished = {(name, _canonical(arguments)) for name, arguments in unfinished}
@@ -48,8 +71,10 @@ class ToolServing:
     # -- calls ---------------------------------------------------------------------------------------------------
     def call(self, message: dict[str, Any]) -> None:
         """Run a call, or ask about it first."""
-        tool = self._tools.get(message["name"])
-        if tool is None:
+        tool = self._current(message["name"])
+        if self._turn.stop_reason is not None:  # it was under way when the stop came
+            self._reply(message, stopped(str(message["name"])))
+        elif tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             self._reply(message, failed(LookupError(f"No tool named {message['name']!r} is attached. Known: {known}.")))
         elif self._may_have_run(tool, message["arguments"]):
@@ -61,6 +86,16 @@ class ToolServing:
             self._ask(tool, message, question=f"May the agent call {tool.name}?")
         else:
             self._run(tool, message)
+
+    def _current(self, name: str) -> Tool | None:
+        """The tool as the notebook defines it now, unless the model was told otherwise when the turn began."""
+        tool = self._tools.get(name)
+        if tool is not None:
+            with contextlib.suppress(ToolError):
+                new = redefined(tool, namespace())
+                if new is not None and is_same_to_the_model(tool, new):
+                    self._tools[name] = tool = new
+        return tool
 
     def _run(self, tool: Tool, message: dict[str, Any]) -> None:
         turn, io, call_id = self._turn, self._turn._io, message["call_id"]

@@ -32,6 +32,10 @@ class StateDir:
         """The sqlite file of all sessions."""
         return self.path / "store.db"
 
+    def prepare(self) -> None:
+        """Make the folder again, where it was deleted."""
+        _prepare(self.path)
+
     def release(self) -> None:
         """Remove the folder when it was a temporary one."""
         if self.warning is not None:
@@ -105,6 +109,14 @@ class InstanceDir:
                 file.seek(max(0, self.log.stat().st_size - 8192))
                 return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-n_lines:])
         return ""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder is still the one that was claimed."""
+        try:
+            return os.path.samestat(os.fstat(self._lock), (self.path / "lock").stat())
+        except OSError:
+            return False
 
     def release(self) -> None:
         """Let go of the lock."""

@@ -81,11 +81,11 @@ class Turn:
         self._log = TurnLog(agent.hermes, sink, session_id=session.id, turn_id=turn_id, attempt=self._attempt)
         self._steers = Steers(self)
         self._give_up_timer: asyncio.TimerHandle | None = None
-        self._is_sent, self._is_unheard, self._n_sends = False, False, 0
+        self._is_sent, self._is_unheard, self._has_begun, self._n_sends = False, False, False, 0
         self._stop_reason: str | None = None
         self._raw: dict[str, Any] = {}
         self._result: RunResult | None = None
-        self._ended: asyncio.Event | None = None
+        self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._wake = WakeUp()
         self._began_s = time.perf_counter()
@@ -249,13 +249,16 @@ class Turn:
     # -- the IO loop's half --------------------------------------------------------------------------------------
     def begin(self) -> None:
         """Start the turn's task."""
-        self._ended = asyncio.Event()
         self._task = self._io.task(self._run())
+        if self._timeout_s is not None:  # counted from here: a turn may wait for others, and for the worker
+            self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
 
     async def _run(self) -> None:
         try:
+            self._has_begun = True
+            if self._stop_reason is not None:
+                raise asyncio.CancelledError
             async with self._session.lock:
-                assert self._ended is not None
                 await self._send()
                 await self._ended.wait()
                 if self._is_unheard:  # the worker died before it took the turn: nothing was asked, so ask a new one
@@ -288,8 +291,6 @@ class Turn:
         )  # fmt: skip
         if self._stop_reason is not None:
             raise asyncio.CancelledError
-        if self._timeout_s is not None:
-            self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
         self._worker.start(
             self,
             session_id=self.session_id,
@@ -385,7 +386,7 @@ class Turn:
         """The worker is gone: what was shown is kept, the turn has failed (or is stopped, when it was stopping)."""
         is_taken = any(e.producer != self._hermes.numberer.producer for e in self._log.events)
         if self._stop_reason is None and not is_taken and self._n_sends == 1:
-            self._is_unheard = True
+            self._is_unheard, self._is_sent = True, False
             self._end()
         elif self._stop_reason is not None:
             self._end_here(
@@ -403,7 +404,7 @@ class Turn:
             return
         self._stop_reason = reason
         if not self._is_sent:
-            if self._task is not None:
+            if self._task is not None and self._has_begun:  # cancelled before its first step, `_run` would end nothing
                 self._task.cancel()
             return
         self._worker.send("turn.stop", turn_id=self.id, reason=reason)
@@ -412,11 +413,9 @@ class Turn:
         self._give_up_timer = self._io.loop.call_later(STOP_GRACE_S, self._give_up)
 
     def _give_up(self) -> None:
-        if self._result is None and not (self._ended and self._ended.is_set()):
-            self.emit(
-                "warning",
-                {"code": "worker-replaced", "message": "The worker did not answer the stop and is replaced."},
-            )
+        if self._result is None and not self._ended.is_set():
+            text = "The worker did not answer the stop and is replaced."
+            self.emit("warning", {"code": "worker-replaced", "message": text})
             self._end_here(
                 "turn.stopped",
                 status=self._stop_status,
@@ -453,13 +452,15 @@ class Turn:
     def _end(self) -> None:
         if self._give_up_timer is not None:
             self._give_up_timer.cancel()
-        if self._ended is not None:
-            self._ended.set()
+        self._ended.set()
 
     async def _finish(self) -> None:
         """Store, show and hand over the result; on every path, exactly once."""
         self._worker.forget(self.id)
         self._steers.close()
+        if self._stop_reason is not None and (names := self.running_tools()):
+            text = f"Waiting for {', '.join(names)}, which ignores the interrupt."
+            self.emit("warning", {"code": "waiting", "message": text})
         if self._hermes.tape is not None:
             problem = await keep_soon(self._hermes.tape, self._hermes.turns)
             if problem is not None:

@@ -60,6 +60,7 @@ class Worker:
         self._turns: dict[str, TurnPort] = {}
         self._steers: dict[str, asyncio.Future[bool]] = {}
         self._is_ready = False
+        self._is_warm = False
         self._is_condemned = False
         self._is_dying = False
         self._gone = asyncio.Event()
@@ -93,7 +94,7 @@ class Worker:
                 await self._gone.wait()
             if self._connection is None:
                 self._gone.clear()
-                self._is_ready, self._fatal = False, ""
+                self._is_ready, self._is_warm, self._fatal = False, False, ""
                 self._n_starts += 1
                 place = Place(
                     producer=new_id("w"),
@@ -152,6 +153,12 @@ class Worker:
             self._is_condemned = True
         else:
             self.kill()
+
+    def move(self, folder: InstanceDir) -> None:
+        """Go on in another folder; a worker that has files in the old one is replaced."""
+        self.folder.release()
+        self.folder = folder
+        self.replace()
 
     # -- binding -------------------------------------------------------------------------------------------------
     def bind(self, agent_id: str, profile: dict[str, Any]) -> None:
@@ -244,7 +251,9 @@ class Worker:
         asyncio.get_running_loop().call_later(WARM_UP_AFTER_S, self._warm, message["agent_id"])
 
     def _warm(self, agent_id: str) -> None:
-        if not self._turns and self._connection is not None and agent_id in self._agents:
+        """One is enough: what it loads is the process's."""
+        if not self._is_warm and not self._turns and self._connection is not None and agent_id in self._agents:
+            self._is_warm = True
             self._connection.send("warm", agent_id=agent_id)
 
     def _on_bind_failed(self, message: dict[str, Any]) -> None:

@@ -103,11 +103,16 @@ async def put_session(connection: Connection, row: SessionRow) -> None:
             parent_session_id = coalesce(excluded.parent_session_id, parent_session_id),
             forked_at_turn_id = coalesce(excluded.forked_at_turn_id, forked_at_turn_id)"""
     values = (
-        row.session_id, row.agent, row.title, row.created_unix_s, row.last_used_unix_s, row.parent_session_id,
+        row.session_id, row.agent, _valid(row.title), row.created_unix_s, row.last_used_unix_s, row.parent_session_id,
         row.forked_at_turn_id, row.first_day,
     )  # fmt: skip
     async with connection.transaction():
         await connection.execute(put, values)
+
+
+def _valid(text: str) -> str:
+    """Valid UTF-8: sqlite refuses a lone surrogate."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 async def delete_session(connection: Connection, session_id: str) -> None:

@@ -55,6 +55,7 @@ class Store:
         self._writer = writer
         self._reader = reader
         self._presence = presence
+        self._file = _identity(path)
         self._followers = Followers()
 
     @classmethod
@@ -173,6 +174,11 @@ class Store:
         """
         return self._followers.follow(self._reader, session_id, poll_s=poll_s)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the file is still in its place; what is written to one that was deleted is lost in the end."""
+        return self._file is not None and _identity(self.path) == self._file
+
     async def close(self) -> None:
         """End the follows, close the file and leave no thread. Closing twice is fine."""
         if self._followers.is_closed:
@@ -190,6 +196,14 @@ class Store:
         except DamagedStoreError:
             damage.mark_suspect(self.path)
             raise
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 async def _connect(path: Path, lock_timeout_s: float) -> tuple[Connection, Connection]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_nb.model.content import valid
 from hermes_nb.model.mask import Masker
 from hermes_nb.tools.shape import Group, Scalar, Text, shape_of
 
@@ -27,15 +28,7 @@ def dumps(plain: Any) -> str:
     return json.dumps(plain, ensure_ascii=False, allow_nan=False)
 
 
-def clean(text: str) -> str:
-    """The text as valid Unicode: surrogate pairs are joined, a lone surrogate becomes U+FFFD."""
-    if text.isascii():
-        return text
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
+clean = valid
 
 
 class _Fuel:

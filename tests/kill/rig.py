@@ -260,8 +260,9 @@ class Kernel:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._heard.put(json.loads(line))
+        with self._process.stdout as lines:
+            for line in lines:
+                self._heard.put(json.loads(line))
         self._heard.put(None)
 
     def tell(self, **order: Any) -> None:
@@ -286,6 +287,9 @@ class Kernel:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # what was not read any more
+            self._process.stdin.close()
 
     def close(self) -> None:
         assert self._process.stdin is not None

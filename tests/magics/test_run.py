@@ -87,7 +87,8 @@ def test_it_works_wherever_it_is_called(kernel: Kernel, model: Asked, source: st
             cell = kernel.ok("captured.show()")
         assert "You said: hi" in cell.text
         assert "never awaited" not in cell.err
-    assert model.prompts == ["hi", "hi"]
+    # A cell that a cell runs comes with the newline IPython ends it with.
+    assert [p.removesuffix("\n") if "run_cell(" in source else p for p in model.prompts] == ["hi", "hi"]
 
 
 def test_a_tool_runs_in_the_cell_awaiting_or_blocking(kernel: Kernel, model: Asked) -> None:
@@ -290,7 +291,7 @@ def test_with_puts_descriptions_before_the_question(kernel: Kernel, model: Asked
     kernel.ok("import pandas as pd\ndf = pd.DataFrame({'city': ['Köln'], 'n': [3]})\nsecret = 5")
     kernel.ok("%%hermes run --with df,secret\nWhat is odd?\n")
     asked = model.prompts[0]
-    assert asked.endswith("\n\nWhat is odd?")
+    assert asked.endswith("\n\nWhat is odd?\n")
     assert "df" in asked
     assert "city" in asked
     assert asked.index("df") < asked.index("secret") < asked.index("What is odd?")

@@ -49,6 +49,7 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 
 
 def _show(bound: BoundAgent) -> None:
+    bound.renew_tools()
     if not bound.tools:
         print(f"Agent {bound.name} has no tools. Give it some with Agent(..., tools=[my_function]).")
         return
