@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb.model.content import valid
+
 if TYPE_CHECKING:
     from hermes_nb.host.job import Job
 
@@ -100,6 +102,7 @@ class Tee:
         capture = CURRENT.get()
         if capture is None or not capture.is_open:
             return self._tee_stream.write(text)
+        text = valid(text)  # a lone surrogate would take all that is printed together with it
         n_chars = capture.stream(self._tee_name, self._tee_stream).write(text)
         capture.hear(self._tee_name, text)
         return n_chars

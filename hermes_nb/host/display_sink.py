@@ -95,6 +95,13 @@ class DisplaySink:
                 self._next_s = self._clock() + self._budget.interval_s(len(text.encode("utf-8", "replace")))
                 self._outlet.send({"text/markdown": text}, display_id=self._display_id, update=True)
 
+    def show_again(self) -> None:
+        """Show what was shown: a tool has cleared the cell."""
+        with self._lock:
+            if self._outlet.can_update and not self._is_finished:
+                self._display_id = uuid.uuid4().hex
+                self._outlet.send({"text/markdown": self._shown}, display_id=self._display_id, update=False)
+
     def finish(self, bundle: Mapping[str, str]) -> None:
         """Put the final form in place.
 

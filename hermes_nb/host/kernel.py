@@ -71,7 +71,9 @@ class KernelHost(PlainHost):
             )
         else:
             outlet = CaptureOutlet(publisher)
-        return DisplaySink(outlet, self._timer, self._budget)
+        sink = DisplaySink(outlet, self._timer, self._budget)
+        caller.extra["show_again"] = sink.show_again
+        return sink
 
     @contextmanager
     def _hearing(self, job: Job) -> Iterator[None]:
@@ -101,7 +103,10 @@ class KernelHost(PlainHost):
             if header:
                 message["parent_header"] = header
             if message.get("header", {}).get("msg_type") == "clear_output":
-                return message
+                # It takes away what the turn shows, too. In this order: the message, then the turn again.
+                current.session.send(current.pub_socket, message, ident=current.topic)
+                caller.extra.get("show_again", _nothing)()
+                return None
             _hear(capture, content.get("data") or {})
             if publisher is current:
                 return message
@@ -119,6 +124,10 @@ class KernelHost(PlainHost):
             require("IPython.display", why="to show a plot").display(figure)
 
         return show
+
+
+def _nothing() -> None:
+    """What is done where nothing was shown."""
 
 
 def _hear(capture: Capture, data: dict[str, Any]) -> None:

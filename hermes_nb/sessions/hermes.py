@@ -18,6 +18,7 @@ from hermes_nb import _settings
 from hermes_nb.errors import AgentNotFoundError, SessionNotFoundError, StoreError
 from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import EventNumberer
+from hermes_nb.model.mask import Masker
 from hermes_nb.runtimes._base import Runtime
 from hermes_nb.sessions import journal, lost_state
 from hermes_nb.sessions.instance import Instance
@@ -422,7 +423,7 @@ class Hermes:
 
         if self.replaying is not None:
             raise UsageError(f"The recording {self.replaying.path} is being replayed. Unset HERMES_NB_REPLAY to record.")
-        tape = Tape(Path(path).expanduser().absolute(), self._secrets())
+        tape = Tape(Path(path).expanduser().absolute(), self.masker())
         n_turns = self.io.call(tape.keep(self.turns))
         self.tape = tape
         return n_turns
@@ -471,15 +472,14 @@ class Hermes:
 
     def log(self, text: str) -> None:
         """Write to `kernel.log` of the state folder; a folder that can't be written loses it."""
-        from hermes_nb.model.mask import Masker
-
-        line = {"at_unix_s": round(time.time(), 3), "text": Masker(self._secrets()).text(text)}
+        line = {"at_unix_s": round(time.time(), 3), "text": self.masker().text(text)}
         with contextlib.suppress(OSError), (self.state_dir / "kernel.log").open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, ensure_ascii=True) + "\n")
 
-    def _secrets(self) -> list[str]:
+    def masker(self) -> Masker:
+        """What takes the keys of this process out of a text: those of its agents and of its environment."""
         keys = [b.model.api_key for b in self.agents.values() if b.model.api_key]
-        return [*keys, *_settings.secrets().values()]
+        return Masker([*keys, *_settings.secrets().values()])
 
 
 def _default_runtime() -> Runtime:

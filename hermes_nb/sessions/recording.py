@@ -100,12 +100,12 @@ class Tape:
 
     Args:
         path: The file; replaced as a whole each time.
-        secrets: Values to mask, besides what the workers masked already.
+        masker: Takes out what the workers have not masked already.
     """
 
-    def __init__(self, path: Path, secrets: Iterable[str]) -> None:
+    def __init__(self, path: Path, masker: Masker) -> None:
         self.path = path
-        self._masker = Masker(secrets)
+        self._masker = masker
         self._texts: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._lock = asyncio.Lock()

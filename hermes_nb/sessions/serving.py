@@ -12,10 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hermes_nb import _settings
 from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
 from hermes_nb.host.base import Caller, ToolCall
-from hermes_nb.model.mask import Masker
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.tools.call import ToolOutcome, denied, failed, stopped
 from hermes_nb.tools.redefinition import is_same_to_the_model, redefined
@@ -65,8 +63,8 @@ class ToolServing:
         self._answered: dict[str, str] = {}
         self._n_output_chars: dict[str, int] = {}
         self.values: dict[str, Any] = {}
-        masker = Masker([*_settings.secrets().values(), *filter(None, [turn.agent.model.api_key])])
-        self._options = {"namespace": namespace(), "results": turn.agent.results, "masker": masker}
+        self._masker = turn.agent.hermes.masker()
+        self._options = {"namespace": namespace(), "results": turn.agent.results, "masker": self._masker}
 
     # -- calls ---------------------------------------------------------------------------------------------------
     def call(self, message: dict[str, Any]) -> None:
@@ -180,7 +178,7 @@ class ToolServing:
             "question": question,
             "reason": reason,
             "name": tool.name,
-            "arguments": message["arguments"],
+            "arguments": self._masker.text(message["arguments"]),
             "choices": list(ANSWERS),
         }
         self._waiting[request_id] = {"tool": tool, "message": message, "data": data}
@@ -220,7 +218,7 @@ class ToolServing:
         del self._waiting[request_id]
         self._answered[request_id] = answer
         if answer == "always" and _is_approval(data):
-            self._turn.agent.always_allowed.add(self._key(*_asked_about(data)))
+            self._turn.agent.always_allowed.add(self._key(*_asked_about(waiting.get("message") or data)))
         if "message" not in waiting:
             self._turn._worker.send("answer", turn_id=self._turn.id, request_id=request_id, answer=answer)
             return

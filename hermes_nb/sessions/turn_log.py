@@ -34,6 +34,7 @@ class TurnLog:
     def __init__(self, hermes: Hermes, sink: Sink, *, session_id: str, turn_id: str, attempt: int) -> None:
         self._hermes, self._sink = hermes, sink
         self._session_id, self._turn_id, self.attempt = session_id, turn_id, attempt
+        self._masker = hermes.masker()  # a worker has masked its events; what tools print comes from here
         self._unstored: list[Event] = []
         self._timer: asyncio.TimerHandle | None = None
         self._storing = asyncio.Lock()
@@ -44,7 +45,7 @@ class TurnLog:
         """An event of the kernel's own making, not taken yet."""
         return self._hermes.numberer.make(
             kind, session_id=self._session_id, turn_id=self._turn_id, span_id=span_id or self._turn_id,
-            parent_id=self._turn_id if span_id else None, attempt=self.attempt, data=data,
+            parent_id=self._turn_id if span_id else None, attempt=self.attempt, data=self._masker.data(dict(data)),
         )  # fmt: skip
 
     def take(self, event: Event) -> None:

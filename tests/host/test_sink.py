@@ -91,6 +91,22 @@ def test_text_grows_in_one_mime_type_and_ends_in_all(timer):
     assert outlet.sent[-1][1:] == (FINAL, outlet.sent[0][2], True)
 
 
+def test_what_a_tool_cleared_is_shown_again_and_goes_on_there(timer):
+    sink, outlet = display(timer)
+    sink.feed(event(1, "turn.started", prompt="2+2?", agent="a", model="m", provider="p"))
+    sink.feed(event(2, "model.delta", "m1", text="word "))
+    timer.advance(0.2)
+    shown = outlet.sent[-1][1]
+    sink.show_again()
+    _, data, display_id, update = outlet.sent[-1]
+    assert (data, update) == (shown, False)
+    assert display_id != outlet.sent[0][2]
+    sink.finish(FINAL)
+    assert outlet.sent[-1][1:] == (FINAL, display_id, True)
+    sink.show_again()
+    assert outlet.sent[-1][1] == FINAL
+
+
 def test_at_most_ten_redraws_a_second(timer):
     sink, outlet = display(timer)
     sink.feed(event(1, "turn.started", prompt="x", agent="a", model="m"))

@@ -211,3 +211,24 @@ def test_run_all_stops_where_a_turn_did_not_complete(
     assert notebook.cells[4].execution_count is None
     errors = [output for output in notebook.cells[3].outputs if output["output_type"] == "error"]
     assert all(len(error["traceback"]) == 1 for error in errors)
+
+
+def test_a_tool_that_clears_the_cell_does_not_take_the_answer_with_it(
+    folder: Path, model: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = iter([Call("progress"), Say("It is done.")])
+    model.answer = lambda request: next(steps)
+    progress = (
+        "from IPython.display import HTML, clear_output, display\n@tool\ndef progress() -> str:\n    'Work.'\n"
+        "    print('working')\n    for n in range(3):\n        clear_output(wait=n != 1)\n"
+        "        display(HTML(f'<b>step {n}</b>'))\n    return 'worked'\n%hermes agent analyst --tools progress"
+    )
+    sources = [SETUP.format(url=model.scripted.base_url), progress, "%hermes run hi"]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT))
+    monkeypatch.setenv("IPYTHONDIR", str(folder / ".ipython"))
+    NotebookClient(notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
+    shown = [output["data"].get("text/html", "") for output in notebook.cells[-1].outputs if "data" in output]
+    assert sum("It is done." in html for html in shown) == 1
+    assert sum("step 2" in html for html in shown) == 1
+    assert not any("step 0" in html or "step 1" in html for html in shown)
