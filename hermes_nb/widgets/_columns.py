@@ -11,6 +11,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from hermes_nb.model.span import Span
 
@@ -23,6 +24,7 @@ _RECORD = struct.Struct("<IdfHHB")
 _KIND = {name: i for i, name in enumerate(KINDS)}
 _STATUS = {name: i << 3 for i, name in enumerate(STATUSES)}
 _REST = "(other names)"
+_NAN = float("nan")
 
 
 def code_of(span: Span) -> int:
@@ -56,7 +58,8 @@ class Columns:
         self.names: list[str] = []
         self._name_numbers: dict[str, int] = {}
         self._numbers: dict[tuple[str, str, int, str], int] = {}
-        self._gone: set[int] = set()
+        self._starts, self._lengths = array("d"), array("f")
+        self._of_name, self._of_agent, self._codes = array("H"), array("H"), array("B")
 
     def number(self, key: tuple[str, str, int, str] | None) -> int | None:
         """The number of the span with that key; None when there is none."""
@@ -76,19 +79,30 @@ class Columns:
             if number is None:
                 number = self._numbers[span.key] = len(self.spans)
                 self.spans.append(span)
-                changed.append(number)
-            elif self.spans[number] is not span or number in self._gone:
-                self.spans[number] = span
-                self._gone.discard(number)
-                changed.append(number)
+                columns: tuple[array[Any], ...] = (
+                    self._starts, self._lengths, self._of_name, self._of_agent, self._codes
+                )  # fmt: skip
+                for column in columns:
+                    column.append(0)
+            elif self.spans[number] is span and self._codes[number] & GONE != GONE:
+                kept.add(number)
+                continue
+            self._set(number, span)
+            changed.append(number)
             kept.add(number)
-            self._name(span.name or span.kind)
-            self._name(span.agent)
         for number in instead_of:
-            if number not in kept and number not in self._gone:
-                self._gone.add(number)
+            if number not in kept and self._codes[number] != GONE:
+                self._codes[number] = GONE
                 changed.append(number)
         return changed
+
+    def _set(self, number: int, span: Span) -> None:
+        self.spans[number] = span
+        self._starts[number] = span.start_unix_s
+        self._lengths[number] = _NAN if span.end_unix_s is None else span.end_unix_s - span.start_unix_s
+        self._of_name[number] = self._name(span.name or span.kind)
+        self._of_agent[number] = self._name(span.agent)
+        self._codes[number] = code_of(span)
 
     def _name(self, name: str) -> int:
         number = self._name_numbers.get(name)
@@ -102,35 +116,17 @@ class Columns:
             self.names.append(name.encode("utf-8", "replace").decode("utf-8"))
         return number
 
-    def _code(self, number: int) -> int:
-        return GONE if number in self._gone else code_of(self.spans[number])
-
     def snapshot(self) -> bytes:
         """All spans: starts (float64, s since the epoch), lengths (float32, s, NaN while running), names and agents (uint16,
         places in `names`), codes (uint8)."""
-        spans, names = self.spans, self._name_numbers
-        nan = float("nan")
-        last = MAX_NAMES - 1
-        columns = (
-            array("d", [s.start_unix_s for s in spans]),
-            array("f", [nan if s.end_unix_s is None else s.end_unix_s - s.start_unix_s for s in spans]),
-            array("H", [names.get(s.name or s.kind, last) for s in spans]),
-            array("H", [names.get(s.agent, last) for s in spans]),
-            array("B", [code_of(s) for s in spans]),
-        )
-        for number in self._gone:
-            columns[4][number] = GONE
+        columns: list[array[Any]] = [self._starts, self._lengths, self._of_name, self._of_agent, self._codes]
         if sys.byteorder != "little":
+            columns = [array(column.typecode, column) for column in columns]
             for column in columns:
                 column.byteswap()
         return b"".join(column.tobytes() for column in columns)
 
     def changes(self, numbers: Iterable[int]) -> bytes:
         """Records of number (uint32), start (float64), length (float32), name, agent (uint16), code (uint8)."""
-        records = []
-        for number in numbers:
-            s = self.spans[number]
-            length = float("nan") if s.end_unix_s is None else s.end_unix_s - s.start_unix_s
-            name, agent = self._name(s.name or s.kind), self._name(s.agent)
-            records.append(_RECORD.pack(number, s.start_unix_s, length, name, agent, self._code(number)))
-        return b"".join(records)
+        columns: tuple[array[Any], ...] = (self._starts, self._lengths, self._of_name, self._of_agent, self._codes)
+        return b"".join(_RECORD.pack(number, *(column[number] for column in columns)) for number in numbers)

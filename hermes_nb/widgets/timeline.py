@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 1 / 30  # between two messages to the browser
 GRACE_S = 2.0  # how long a browser has to say that it keeps a static version itself
-MAX_SPANS_AT_ONCE = 5_000  # a larger log's static version takes a while: it is made in a thread, when nothing runs
+MAX_SPANS_AT_ONCE = 5_000  # a larger log's static version takes a while: it is made in a thread
 
 
 class Timeline:
@@ -211,9 +211,11 @@ class Timeline:
 
     def _tell_static(self) -> None:
         """Give the browser what it writes into the notebook in the widget's place."""
+        if self._view is None:
+            return
         if self._log.n_spans <= MAX_SPANS_AT_ONCE:
             self._set_static()
-        elif not self._log.is_live:
+        elif not self._log.is_live or not self._view.static:
             threading.Thread(target=self._set_static, name="hermes-nb-static", daemon=True).start()
 
     def _set_static(self) -> None:

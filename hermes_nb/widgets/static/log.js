@@ -50,8 +50,10 @@ class Log {
     this.code = new Uint8Array(data, 16 * n, n);
     this.n = this.capacity = n;
     this._tell(head);
+    this.touch();
   }
 
+  // What is told shows with the next `touch`: a large log is not laid out anew for each update.
   add(head, view) {
     const data = new DataView(bytesOf(view));
     this.names.length = Math.min(this.names.length, head.from);
@@ -75,7 +77,6 @@ class Log {
   _tell(head) {
     this.live = !!head.live;
     this.clock = { now: head.now, at: performance.now() };
-    this.touch();
   }
 
   touch() { this._dirty = true; this.version++; }
@@ -266,11 +267,11 @@ class Log {
   // The step that took longest; turns and delegated agents hold others and are no steps.
   slowest() {
     if (this._slowestOf === this.version) return this._slowest;
-    const { shown } = this.layout(), steps = [1, 2, 4];
+    const { shown } = this.layout(), isStep = this.kinds.map(kind => kind !== "turn" && kind !== "agent");
     let best = -1, most = 0;
-    for (const i of shown) {
-      if (!steps.includes(this.code[i] & 7) || !(this.length[i] > most)) continue;
-      most = this.length[i]; best = i;
+    for (let k = 0; k < shown.length; k++) {
+      const i = shown[k];
+      if (this.length[i] > most && isStep[this.code[i] & 7]) { most = this.length[i]; best = i; }
     }
     this._slowestOf = this.version;
     return (this._slowest = best);

@@ -3,6 +3,7 @@
 const HELP = "Arrow keys select steps, Enter opens one, Escape closes it. Plus and minus zoom, 0 shows all, Shift with left or " +
   "right moves the view, Home and End go to the first and last step, E to the next error, S to the slowest step, F follows what " +
   "runs, / searches. The button Frame shows the steps as a table.";
+const LARGE = 20_000;
 const KEPT = Symbol.for("hermes_nb.kept");
 
 // In JupyterLab and Notebook 7: what is written to the file has the static version in the widget's place, while the widget stays
@@ -23,6 +24,12 @@ function keepStatic(model, source) {
     notebook[KEPT].set(model.get("shown_as"), source);
     return true;
   } catch { return false; }
+}
+
+// Python makes it soon after the widget is shown; a save that comes before has a line in its place.
+function stillOf(model, log) {
+  const made = model.get("static"), text = `Timeline of ${log.n} spans. The notebook was saved before its rows were made.`;
+  return made?.["text/html"] ? made : { "text/html": `<div>${text}</div>`, "text/plain": text };
 }
 
 function swapOutputs(cell, kept) {
@@ -546,11 +553,25 @@ class View {
 // One state for all views of a model; `initialize` and `render` get different `model` objects.
 export default () => {
   const shared = {
-    log: new Log(), views: new Set(), details: new Map(), asked: new Map(), n: 0, looks: {}, table: [], wasEverLive: false,
+    log: new Log(), views: new Set(), details: new Map(), asked: new Map(), n: 0, looks: {}, table: [], wasEverLive: false, wasLive: false,
+    changes: [],
     changed(changed) {
       this.log.touch();
       this.wasEverLive ||= this.log.live;
       for (const view of this.views) view.refresh(changed);
+    },
+    // Ten times a second, but four times a second where laying out takes its time.
+    grew(changed) {
+      this.changes.push(...changed);
+      const wasLive = this.wasLive;
+      this.wasLive = this.log.live;
+      if (this.log.n > LARGE && wasLive === this.log.live) { this.timer ??= setTimeout(() => this.showGrown(), 250); return; }
+      this.showGrown();
+    },
+    showGrown() {
+      clearTimeout(this.timer);
+      this.timer = undefined;
+      this.changed(this.changes.splice(0));
     },
     ask(message, use) { const id = ++this.n; this.asked.set(id, use); this.model.send({ ...message, id }); },
     fetch(i) { this.model.send({ t: "detail", n: i }); },
@@ -567,7 +588,7 @@ export default () => {
   }
 
   function take(message, buffers) {
-    if (message?.t === "add") shared.changed(shared.log.add(message, buffers[0]));
+    if (message?.t === "add") shared.grew(shared.log.add(message, buffers[0]));
     else if (message?.t === "detail" && message.detail) {
       shared.details.set(message.n, { ...message.detail, isWhole: true, code: shared.log.code[message.n] });
       for (const view of shared.views) view.told(message.n);
@@ -588,7 +609,7 @@ export default () => {
     render({ model, el }) {
       const view = new View(shared, model, el);
       shared.views.add(view);
-      model.send({ t: "ready", keeps: keepStatic(model, () => model.get("static")) });
+      model.send({ t: "ready", keeps: keepStatic(model, () => stillOf(model, shared.log)) });
       return () => {
         shared.views.delete(view);
         view.close();
