@@ -172,6 +172,25 @@ class RunResult:
 
         return to_figure(render(self.events))
 
+    # A variable of `%hermes run --background -o NAME` holds the turn until it is over: what is asked of it then is
+    # answered by the result, too.
+    @property
+    def is_done(self) -> bool:
+        """True, as of a turn that has ended."""
+        return True
+
+    async def get(self) -> RunResult:
+        """This result."""
+        return self
+
+    async def wait(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+        """This result; there is nothing to wait for."""
+        return self
+
+    def wait_blocking(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+        """This result; there is nothing to wait for."""
+        return self
+
     def raise_for_status(self) -> RunResult:
         """This result, when the turn completed.
 

@@ -324,6 +324,13 @@ def test_a_background_turn_leaves_the_kernel_free_and_shows_in_its_own_cell(kern
     kernel.until(lambda: "Once upon a time." in cell.text or "Once upon a time." in all_text(kernel))
 
 
+def test_what_was_a_turn_can_be_waited_for_after_it_ended(kernel: Kernel) -> None:
+    kernel.ok("%hermes run --background -o later hi")
+    for _ in range(2):
+        kernel.ok("r = await later.wait(); r = await later.get(); r = later.wait_blocking()")
+    assert kernel.value("[later.is_done, type(later).__name__, r.text]") == [True, "RunResult", "You said: hi"]
+
+
 def all_text(kernel: Kernel) -> str:
     return "\n".join(cell.text for cell in kernel._cells.values())
 
