@@ -114,7 +114,7 @@ class Toolbox:
         given = self._outbox.masker.text(call.arguments)
         if kept is not None and kept.name == name and same_arguments(kept.arguments, given):
             self._record(call, {**kept.body, "replayed": True})
-            return kept.body.get("result", "")
+            return with_images(kept.body)
         if self._asks_kernel(name):
             return self._run_in_kernel(call)
         return self._run_builtin(call, args, next_call)
@@ -137,7 +137,7 @@ class Toolbox:
                 call.arguments = json.dumps(args, ensure_ascii=False)
             return call
 
-    def _run_in_kernel(self, call: Call) -> str:
+    def _run_in_kernel(self, call: Call) -> Any:
         for other in self._together(call):
             self._ask(other)
         call.done.wait()
@@ -148,7 +148,7 @@ class Toolbox:
             self._outbox.send("tool.abandon", turn_id=self._recorder.turn_id, call_id=call.span_id)
             self._record(call, {"status": "stopped", "result": text})
             return text
-        return str(call.message.get("result", ""))
+        return with_images(call.message)
 
     def _together(self, call: Call) -> list[Call]:
         """The calls to ask for now: this one, and those right behind it that may overlap with it."""
@@ -196,7 +196,7 @@ class Toolbox:
         try:
             self._record(call, {
                 "status": str(message.get("status") or "ok"), "result": str(message.get("result") or ""),
-                **{k: message[k] for k in _PASSED if message.get(k) is not None},
+                **{k: message[k] for k in (*_PASSED, "images") if message.get(k) is not None},
             })  # fmt: skip
         except JournalError:
             call.message = None  # the turn's thread meets the broken journal
@@ -276,7 +276,7 @@ class Toolbox:
         is_live = not data.get("replayed")
         body = {
             "tool_call_id": call.tool_call_id, "name": call.name, "arguments": call.arguments,
-            "result_chars": len(data["result"]), **data,
+            "result_chars": len(data["result"]), **{k: v for k, v in data.items() if k != "images"},
         }  # fmt: skip
         if is_live and call.started:
             body.setdefault("duration_ms", round((time.monotonic() - call.started) * 1000, 3))
@@ -309,6 +309,16 @@ def spread_duplicates(tool_calls: Sequence[Any]) -> None:
         seen[key] = n_before + 1
         if n_before:
             function.arguments = arguments + " " * n_before
+
+
+def with_images(result: Mapping[str, Any]) -> Any:
+    """A result as Hermes takes it: its text, and where it has images the envelope from which a model that sees gets them."""
+    text, images = str(result.get("result", "")), result.get("images") or ()
+    if not images:
+        return text
+    urls = [f"data:{image.get('mime_type') or 'image/png'};base64,{image.get('data', '')}" for image in images]
+    parts = [{"type": "text", "text": text}, *({"type": "image_url", "image_url": {"url": url}} for url in urls)]
+    return {"_multimodal": True, "content": parts, "text_summary": text}
 
 
 def is_object(arguments: str) -> bool:

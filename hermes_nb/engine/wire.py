@@ -13,7 +13,7 @@ Kernel to worker:
 | `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns, labels (merged into `turn.started`), budget? ([{of, max_cost_usd or max_tokens, spent, cure}]), replay? (a recorded turn: file, is_live, changes, responses, tool_results) |
 | `turn.stop` | turn_id, reason (`user`, `interrupt`, `timeout`, `cancelled`, `closed`) - ignored when that turn is not running |
 | `turn.steer` | turn_id, text |
-| `tool.result` | turn_id, call_id, status, result, result_chars, started_at_unix_s, duration_ms, error_type?, error? |
+| `tool.result` | turn_id, call_id, status, result, result_chars, started_at_unix_s, duration_ms, error_type?, error?, images? ({mime_type, data} each) |
 | `answer` | turn_id, request_id, answer - to an approval or a question |
 | `shutdown` | |
 

@@ -9,11 +9,12 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
 from hermes_nb.host.base import Caller, ToolCall
+from hermes_nb.model.agent import OFFLINE
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.tools.call import ToolOutcome, denied, failed, stopped
 from hermes_nb.tools.redefinition import is_same_to_the_model, redefined
@@ -65,6 +66,7 @@ class ToolServing:
         self.values: dict[str, Any] = {}
         self._masker = turn.agent.hermes.masker()
         self._options = {"namespace": namespace(), "results": turn.agent.results, "masker": self._masker}
+        self._options["draws"] = turn.agent.model.provider != OFFLINE
 
     # -- calls ---------------------------------------------------------------------------------------------------
     def call(self, message: dict[str, Any]) -> None:
@@ -136,6 +138,7 @@ class ToolServing:
             duration_ms=outcome.duration_ms,
             error_type=outcome.error_type,
             error=outcome.error,
+            **({"images": [asdict(part) for part in outcome.images]} if outcome.images else {}),
         )
 
     # -- approval ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import contextlib
 import inspect
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from types import AsyncGeneratorType, GeneratorType
@@ -30,10 +30,12 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import ToolArgumentError, ToolRetry
 from hermes_nb.tools import failure
 from hermes_nb.tools.encoder import Encoder, dumps
+from hermes_nb.tools.image import images_in
 from hermes_nb.tools.result import MAX_CHARS, Rendered, render
 from hermes_nb.tools.secret import environment_masker
 
 if TYPE_CHECKING:
+    from hermes_nb.model.content import ContentPart
     from hermes_nb.model.mask import Masker
     from hermes_nb.tools.builtin import ResultStore
     from hermes_nb.tools.decorator import Tool
@@ -57,6 +59,7 @@ class ToolOutcome:
         result_chars: Length of the content before it was cut; an estimate for a large value.
         started_at_unix_s: When the call started, seconds since the epoch; 0.0 when it never did.
         duration_ms: How long it ran, by the monotonic clock.
+        images: The value as images, for a model that sees; empty when it is none, or nobody asked for them.
     """
 
     status: str
@@ -68,6 +71,7 @@ class ToolOutcome:
     result_chars: int = 0
     started_at_unix_s: float = 0.0
     duration_ms: float = 0.0
+    images: Sequence[ContentPart] = ()
 
 
 def run_sync(
@@ -77,6 +81,7 @@ def run_sync(
     namespace: Mapping[str, Any] | None = None,
     results: ResultStore | None = None,
     masker: Masker | None = None,
+    draws: bool = False,
     is_late: Callable[[], bool] | None = None,
 ) -> ToolOutcome:
     """The outcome of calling a synchronous tool on this thread. Never raises for the tool's own errors.
@@ -91,9 +96,10 @@ def run_sync(
         namespace: Variables of the notebook, for parameters that take the name of one.
         results: Keeps results that were cut, so that `more` can read on; None when there is no `more`.
         masker: Secrets to take out of content, error and traceback; None for those of the environment.
+        draws: Whether a value that is an image or a figure is drawn as `images`, too.
         is_late: Asked when the body was interrupted: whether its time was over. None means it was not.
     """
-    call = _Call(tool, arguments, results, masker or environment_masker())
+    call = _Call(tool, arguments, results, masker or environment_masker(), draws)
     try:
         args, kwargs = tool.build(arguments, namespace)
         with _Unforked():
@@ -112,6 +118,7 @@ async def run_async(
     namespace: Mapping[str, Any] | None = None,
     results: ResultStore | None = None,
     masker: Masker | None = None,
+    draws: bool = False,
 ) -> ToolOutcome:
     """The outcome of awaiting a tool on the running loop, within its `timeout_s`. Never raises for the tool's own
     errors.
@@ -126,8 +133,9 @@ async def run_async(
         namespace: As for `run_sync`.
         results: As for `run_sync`.
         masker: As for `run_sync`.
+        draws: As for `run_sync`.
     """
-    call = _Call(tool, arguments, results, masker or environment_masker())
+    call = _Call(tool, arguments, results, masker or environment_masker(), draws)
     limit = asyncio.timeout(None)
     try:
         args, kwargs = tool.build(arguments, namespace)
@@ -209,8 +217,11 @@ def _without_value(status: str, text: str, *, error_type: str = "") -> ToolOutco
 class _Call:
     """One call, and the ways in which it ends."""
 
-    def __init__(self, tool: Tool, arguments: str, results: ResultStore | None, masker: Masker) -> None:
+    def __init__(
+        self, tool: Tool, arguments: str, results: ResultStore | None, masker: Masker, draws: bool
+    ) -> None:
         self._tool, self._arguments, self._results, self._masker = tool, arguments, results, masker
+        self._draws = draws
         self._began_unix_s, self._began_s = time.time(), time.perf_counter()
 
     def ended(self, outcome: ToolOutcome) -> ToolOutcome:
@@ -232,7 +243,10 @@ class _Call:
         value, is_all = collected
         shown = value if is_all else {"note": f"The generator was closed after {MAX_ITEMS:,} items.", "items": value}
         rendered = self._render(shown)
-        return self.ended(ToolOutcome("ok", rendered.content, value=value, result_chars=rendered.n_chars))
+        images = images_in(value) if self._draws else ()
+        return self.ended(
+            ToolOutcome("ok", rendered.content, value=value, result_chars=rendered.n_chars, images=images)
+        )
 
     def _render(self, value: Any) -> Rendered:
         limit = self._tool.max_result_chars

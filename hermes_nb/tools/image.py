@@ -12,6 +12,8 @@ from hermes_nb.errors import UsageError
 from hermes_nb.model.content import ContentPart
 
 MAX_BYTES = 20_000_000  # what the large providers take at most for one image
+MAX_ALONG = 4  # images that are sent along with one result of a tool
+MAX_ALONG_CHARS = 4_000_000  # of base64, each
 
 # First bytes -> MIME type: the formats that models take.
 _KINDS = (
@@ -40,6 +42,25 @@ def image_part(name: str, value: Any) -> ContentPart:
     if len(data) > MAX_BYTES:
         raise UsageError(f"{name} has {len(data) / 1e6:.1f} MB; {MAX_BYTES / 1e6:.0f} MB are the most. Make it smaller.")
     return ContentPart("image", data=base64.b64encode(data).decode("ascii"), mime_type=mime_type)
+
+
+def images_in(value: Any) -> list[ContentPart]:
+    """The images that a tool's value is or lists, drawn; [] for anything else, and for what is too large to send along.
+
+    A Plotly figure is none of them: drawing one starts a browser.
+    """
+    values = value if isinstance(value, list | tuple) and len(value) <= MAX_ALONG else [value]
+    found: list[ContentPart] = []
+    for one in values:
+        if isinstance(one, str | Path) or _is(one, "plotly.graph_objects", "Figure"):
+            continue  # a text is no name of a file here
+        try:
+            part = image_part("it", one)
+        except UsageError:
+            continue
+        if len(part.data) <= MAX_ALONG_CHARS:
+            found.append(part)
+    return found
 
 
 def _bytes(name: str, value: Any) -> bytes:

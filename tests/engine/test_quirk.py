@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -97,8 +98,10 @@ def test_the_quirks_are_those_of_the_version_installed() -> None:
 
 
 def test_tools_the_loop_answers_itself_are_known() -> None:
-    source = (Path(sys.prefix) / "lib").glob("python*/site-packages/agent/tool_executor.py")
-    text = next(source).read_text(encoding="utf-8")
+    found = importlib.util.find_spec("agent")
+    assert found is not None
+    assert found.origin is not None
+    text = (Path(found.origin).parent / "tool_executor.py").read_text(encoding="utf-8")
     for name in ("todo", "memory", "session_search", "clarify", "delegate_task"):
         assert f'function_name == "{name}"' in text
         assert name in quirk.LOOP_TOOLS

@@ -196,7 +196,7 @@ class Rig:
         if lost:
             self._fault(run, f"{len(lost)} committed events are not in the store, e.g. {lost[0]}")
         seqs = sorted(e.seq for e in committed.events if e.producer == committed.events[-1].producer)
-        if seqs != list(range(seqs[0], seqs[-1] + 1)):
+        if seqs and seqs != list(range(seqs[0], seqs[-1] + 1)):  # a kill may come before the first
             self._fault(run, f"the worker's events have gaps: {seqs}")
         cut = [s for s in fold(events) if s.kind == "model" and s.status == "running"]
         if cut:

@@ -207,6 +207,34 @@ async def test_any_value_comes_as_valid_json_or_text(make: Make) -> None:
     assert "200" in given[1]
 
 
+async def test_a_figure_goes_as_an_image_to_a_model_that_sees_and_in_words_to_others(make: Make) -> None:
+    from matplotlib.figure import Figure
+
+    @tool
+    def draw(n: int) -> Any:
+        """Draw."""
+        figures = [Figure(figsize=(1, 1)) for _ in range(n)]
+        for figure in figures:
+            figure.subplots().set_title("Sales of May")
+        return figures[0] if n == 1 else figures
+
+    for sees in (True, False):
+        steps = [Call("draw", {"n": 1}), Say("one"), Call("draw", {"n": 2}), Say("two"), Say("three")]
+        config = {"model": {"supports_vision": True}} if sees else {"model": {"supports_vision": False}}
+        bound, model = make(steps, tools=[draw], config=config)
+        for question in ("a", "b", "c"):
+            assert (await bound.run(question)).status == "completed"
+        given = [m["content"] for m in model.requests[-1].messages if m["role"] == "tool"]  # also in the turns after it
+        assert all("Sales of May" in str(content) for content in given)
+        if sees:
+            assert [[part["type"] for part in content] for content in given] == [
+                ["text", "image_url"], ["text", "image_url", "image_url"],
+            ]  # fmt: skip
+            assert given[0][1]["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
+        else:
+            assert all(isinstance(content, str) and "base64" not in content for content in given)
+
+
 async def test_a_schema_stays_what_it_was_through_a_session(make: Make) -> None:
     bound, model = make([Say("one"), Say("two"), Say("three")], tools=[everything])
     for question in ("a", "b", "c"):

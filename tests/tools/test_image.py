@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from hermes_nb.errors import UsageError
-from hermes_nb.tools.image import image_part
+from hermes_nb.tools.image import MAX_ALONG, image_part, images_in
 
 mpl.use("agg")
 
@@ -50,3 +50,13 @@ def test_file_is_read_and_named_when_it_is_not_there(tmp_path: Path) -> None:
 def test_anything_else_is_refused_by_name(value: Any) -> None:
     with pytest.raises(UsageError, match="picture"):
         image_part("picture", value)
+
+
+def test_images_of_a_value_are_found_and_nothing_else(tmp_path: Path) -> None:
+    png = tmp_path / "a.png"
+    png.write_bytes(_png())
+    assert [p.mime_type for p in images_in(_figure())] == ["image/png"]
+    assert [p.mime_type for p in images_in([_figure(), _png()])] == ["image/png"] * 2
+    assert images_in([_png()] * (MAX_ALONG + 1)) == []
+    for value in (None, 3, "text", str(png), png, b"bytes", [1, 2], {"a": _png()}):
+        assert images_in(value) == []
