@@ -50,6 +50,19 @@ async def events(
     return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
 
 
+async def news(
+    connection: Connection, session_id: str, *, after_rowid: int, without: Iterable[str] = ()
+) -> list[tuple[int, Event]]:
+    """As `events` of a session, kinds in `without` left out."""
+    kinds = tuple(without)
+    rows = await connection.rows(
+        f"SELECT {_EVENT} FROM events WHERE session_id = ? AND rowid > ? AND kind NOT IN ({', '.join('?' * len(kinds))})"
+        " ORDER BY rowid",
+        (session_id, after_rowid, *kinds),
+    )
+    return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
+
+
 async def session(connection: Connection, session_id: str) -> SessionRow:
     """The session of that id, else the only one of that title.
 
@@ -124,6 +137,7 @@ async def delete_session(connection: Connection, session_id: str) -> None:
     async with connection.transaction():
         n_rows = await connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
         await connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
+        await connection.execute("DELETE FROM claims WHERE session_id = ?", (session_id,))
     if not n_rows:
         raise await _not_found(connection, session_id, [])
 
