@@ -223,6 +223,9 @@ class Listener(Protocol):
     def on_unseen_summary(self) -> None:
         """The same, by a way that can't be recorded."""
 
+    def on_compressing(self) -> None:
+        """The conversation is about to be shortened, by a model call; may raise a BaseException to prevent it."""
+
     def on_compressed(self, n_before: int, n_after: int, spent: Spent) -> None:
         """The conversation was shortened, by a model call that cost `spent`."""
 
@@ -308,6 +311,7 @@ def listen(agent: Any, listener: Listener) -> Callable[[], None]:
 
     def compress(messages: list[Any], *args: Any, **options: Any) -> Any:
         n_before = len(messages)
+        listener.on_compressing()
         with spending() as spent:
             result = cls._compress_context(agent, messages, *args, **options)
         listener.on_compressed(n_before, len(result[0]), spent)

@@ -7,6 +7,7 @@ what came of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace, TracebackType
 from typing import Any
 
@@ -83,23 +84,39 @@ class Strand:
                 return response
             if self._recording is not None:
                 self._recording.miss(request)
-            if self._budget is not None:
-                self._budget.check(
-                    str(request.get("model") or ""), is_free=provider == "offline",
-                    knows_price=lambda: reply.knows_price(self._asker, self._hermes),
-                )  # fmt: skip
-            end_watch = self._watch()
-        try:
-            response = next_call(request)
-        except Exception as exc:
+        with ExitStack() as spending:
             with _Ours():
-                self._fail(call, exc)
-            raise
-        finally:
-            end_watch()
-        with _Ours():
-            self._take(call, print_, request, response, occurrence, is_replay=reply.is_replayed(response))
+                spending.enter_context(self._spending(call, request, provider))
+                end_watch = self._watch()
+            try:
+                response = next_call(request)
+            except Exception as exc:
+                with _Ours():
+                    self._fail(call, exc)
+                raise
+            finally:
+                end_watch()
+            with _Ours():
+                self._take(call, print_, request, response, occurrence, is_replay=reply.is_replayed(response))
         return response
+
+    def _spending(self, call: ModelCall, request: Mapping[str, Any], provider: str) -> AbstractContextManager[None]:
+        if self._budget is None or not self._budget.is_any:
+            return nullcontext()
+        asker, hermes = self._asker, self._hermes
+        return self._budget.spending(
+            call.span_id, str(request.get("model") or ""),
+            bound=lambda: reply.bound(request, asker, hermes, is_free=provider == "offline"),
+            knows_price=lambda: reply.knows_price(asker, hermes),
+        )  # fmt: skip
+
+    def check_budget(self) -> None:
+        """Raise BudgetSpent when no further model call is allowed, be it one of Hermes's own."""
+        if self._budget is not None:
+            self._budget.check(
+                str(self._asker.model), is_free=self.provider == "offline",
+                knows_price=lambda: reply.knows_price(self._asker, self._hermes),
+            )  # fmt: skip
 
     def _watch(self) -> Callable[[], None]:
         if self._reach is None:

@@ -20,6 +20,7 @@ from hermes_nb.engine.question import Questions
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import Recorder, new_id
 from hermes_nb.engine.recording import Recording
+from hermes_nb.engine.spending import Spending
 from hermes_nb.engine.strand import Strand
 from hermes_nb.engine.toolbox import Toolbox
 from hermes_nb.model import history
@@ -59,7 +60,11 @@ class Turn:
             self._replay = {**self._recording.responses, **self._replay}
             kept = {**self._recording.tool_results(self.turn_id), **kept}
         self._kept = kept
-        self._budget = Budget(message.get("budget") or (), self._recorder.tally)
+        self._spending = Spending(self.turn_id, outbox, is_stopping=lambda: self.is_stopping)
+        self._budget = Budget(
+            message.get("budget") or (), self._recorder.tally, is_stopping=lambda: self.is_stopping,
+            ask=self._spending.ask, told=self._spending.told,
+        )  # fmt: skip
         self._questions = self._make_questions()
         self._toolbox = self._make_toolbox(self._recorder, kept)
         self._history = [dict(m) for m in message.get("history") or ()]
@@ -119,6 +124,10 @@ class Turn:
     def answer(self, request_id: str, answer: Any) -> None:
         """The kernel's `answer`."""
         self._questions.answer(request_id, answer)
+
+    def on_budget_answer(self, message: Mapping[str, Any]) -> None:
+        """The kernel's `budget.answer`."""
+        self._spending.on_answer(message)
 
     # -- the turn's own thread ---------------------------------------------------------------------------------------
 
@@ -341,6 +350,10 @@ class Turn:
             "summary",
             "The limit of model calls was reached; Hermes asks once more, for a summary. That call is not in the usage.",
         )
+
+    def on_compressing(self) -> None:
+        """Hermes is about to shorten the conversation with a call of its own."""
+        self._strand({}).check_budget()
 
     def on_compressed(self, n_before: int, n_after: int, spent: quirk.Spent) -> None:
         """Hermes shortened the conversation with a call of its own."""

@@ -88,6 +88,7 @@ class Session:
         self.parent = parent
         self._events: list[Event] = []
         self._turn_ids: set[str] = set()
+        self._seen_rowid = 0
         self._is_stored = False
 
     @property
@@ -106,9 +107,27 @@ class Session:
         parent = await Fork.load(store, row.parent_session_id, row.forked_at_turn_id) if row.parent_session_id else None
         session = cls(row.agent, title=row.title, session_id=row.session_id, parent=parent)
         session.first_day, session.created_unix_s = row.first_day, row.created_unix_s
-        session.add(await store.events(session_id))
+        await session.catch_up(store)
         session._is_stored = True
         return session
+
+    async def catch_up(self, store: Store, *, without: str = "") -> None:
+        """Take in what other kernels stored of it since it was looked at last, in the order of the store.
+
+        Args:
+            store: Where it is.
+            without: A turn of this kernel, which adds its events itself.
+        """
+        new = await store.news(self.id, after_rowid=self._seen_rowid, without=_NOT_HISTORY)
+        known = {e.key for e in self._events}
+        if any(e.key not in known and e.turn_id != without for _, e in new):
+            new = await store.news(self.id, without=_NOT_HISTORY)
+            kept = [e for _, e in new if e.turn_id != without]
+            there = {e.key for e in kept}
+            own = [e for e in self._events if e.key not in there]  # the store could not take them
+            self._events, self._turn_ids = [], set()
+            self.add([*kept, *own])
+        self._seen_rowid = new[-1][0] if new else self._seen_rowid
 
     def add(self, events: Iterable[Event]) -> None:
         """Take the events of an ended turn into the history."""
