@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
@@ -12,6 +12,7 @@ from hermes_nb.errors import UsageError
 from hermes_nb.model.agent import OFFLINE
 from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
+from hermes_nb.sessions.keyed import Makers, under_key
 from hermes_nb.sessions.profile import profile
 from hermes_nb.sessions.resume import Resumable, find
 from hermes_nb.sessions.serving import refuse_nested
@@ -21,6 +22,7 @@ from hermes_nb.sessions.turn import Turn
 if TYPE_CHECKING:
     from hermes_nb.model.event import Event
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.store.claim import Claim
 
 
 class TurnOptions(TypedDict, total=False):
@@ -67,17 +69,19 @@ def place(
     if caller.blocks_loop and not hasattr(bound.instance.runtime, "adopt"):
         bound.refuse_async_tools()
 
-    def new() -> Turn:
-        session = hermes.io.call(bound.session_for(session_id))
+    def new(session: Session, turn_id: str) -> Turn:
         running = _running(bound, session.id) if mode == "steer" else None
         if running is not None:
             running.put_in(text)
             return running
         refuse_nested(session)
-        return Turn(
+        return _begun(turn(session, turn_id))
+
+    def turn(session: Session, turn_id: str, kind: type[Turn] = Turn) -> Turn:
+        return kind(
             bound,
             session,
-            turn_id=new_id("t"),
+            turn_id=turn_id,
             prompt=text,
             parts=wire_parts(prompt, sees=bound.model.provider != OFFLINE),
             caller=caller,
@@ -91,27 +95,27 @@ def place(
             is_live=hermes.goes_live(options.get("replay_miss")),
         )
 
+    def elsewhere(claim: Claim, session: Session) -> Turn:
+        from hermes_nb.sessions.elsewhere import TurnElsewhere
+
+        handle = turn(session, claim.turn_id, TurnElsewhere)
+        assert isinstance(handle, TurnElsewhere)
+        handle.claim = claim
+        return _begun(handle)
+
     key, labels = options.get("idempotency_key"), dict[str, Any]()
     if key is None:
-        return _begun(new())
+        return new(hermes.io.call(bound.session_for(session_id)), new_id("t"))
     labels = {"idempotency_key": key, "body": _digest(bound.name, prompt, session_id, again)}
-    with hermes.keyed_lock:
-        known = hermes.keyed.get(key)
-        if known is not None:
-            _check_body(key, known[0], labels["body"])
-            return known[1]
-        stored = hermes.io.call(_stored(bound, key))
-        if stored is None:
-            turn = _begun(new())
-        else:
-            body, found, session = stored
-            _check_body(key, body, labels["body"])
-            if isinstance(found, Resumable):
-                turn = resumed(bound, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options)
-            else:
-                turn = _ended(bound, found, session, caller)
-        hermes.keyed[key] = (labels["body"], turn)
-        return turn
+    makers = Makers(
+        new=new,
+        ended=lambda events, session: _ended(bound, events, session, caller),
+        resumed=lambda found, session: resumed(
+            bound, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options
+        ),
+        elsewhere=elsewhere,
+    )
+    return under_key(bound, key, labels["body"], session_id, makers)
 
 
 def resumed(
@@ -160,7 +164,7 @@ def _begun(turn: Turn) -> Turn:
     return turn
 
 
-def _ended(bound: BoundAgent, events: list[Event], session: Session, caller: Any) -> Turn:
+def _ended(bound: BoundAgent, events: Sequence[Event], session: Session, caller: Any) -> Turn:
     """The handle of a turn that ended in an earlier kernel."""
     prompt = next(str(e.data.get("prompt") or "") for e in events if e.kind == "turn.started")
     turn = Turn(
@@ -172,36 +176,8 @@ def _ended(bound: BoundAgent, events: list[Event], session: Session, caller: Any
 
 
 def _running(bound: BoundAgent, session_id: str) -> Turn | None:
-    turns = (t for t in bound.hermes.turns if t.session_id == session_id and not t.is_done)
+    turns = (t for t in bound.hermes.turns if t.session_id == session_id and t.is_here and not t.is_done)
     return next(turns, None)
-
-
-async def _stored(bound: BoundAgent, key: str) -> tuple[str, Resumable | list[Event], Session] | None:
-    """The turn that an earlier kernel began under a key: its body, and what there is of it."""
-    hermes = bound.hermes
-    store = await hermes.opened_store()
-    turn_id = await store.turn_of_key(key)
-    if turn_id is None and not hermes.is_rebuilt:
-        await hermes.rebuild()  # a killed kernel may not have stored its last turn
-        turn_id = await store.turn_of_key(key)
-    if turn_id is None:
-        return None
-    events = await store.events(turn_id=turn_id)
-    started = next(e for e in events if e.kind == "turn.started")
-    body = str(started.data.get("body") or "")
-    session = await hermes.open_session(started.session_id)
-    if events[-1].is_turn_end or any(e.is_turn_end and e.attempt == events[-1].attempt for e in events):
-        return body, events, session
-    found, session = await to_resume(bound, turn_id, live=False)
-    return body, found, session
-
-
-def _check_body(key: str, before: str, now: str) -> None:
-    if before != now:
-        raise UsageError(
-            f"The idempotency key {key!r} was used for another question (or agent, or session). Take a new key for a new"
-            " question; the same key gives the turn it was first used for."
-        )
 
 
 def _digest(agent: str, prompt: str | list[ContentPart], session_id: str | None, again: bool | str) -> str:

@@ -118,7 +118,7 @@ def _parts(told: object) -> list[dict[str, str]]:
 
 async def _refuse_running(hermes: Hermes, turn_id: str, holder: Path | None) -> None:
     """A turn without an end may still be running, here or in another kernel."""
-    if any(t.id == turn_id and not t.is_done for t in hermes.turns):
+    if any(t.id == turn_id and t.is_here and not t.is_done for t in hermes.turns):
         raise UsageError(f"Turn {turn_id} is still running. Wait for it, or stop it first: %hermes stop {turn_id}")
     own = [i.worker.folder.journal for i in hermes.instances.values()]
     if holder is not None and await asyncio.to_thread(journal.is_held_elsewhere, holder, own):
