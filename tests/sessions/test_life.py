@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-from hermes_nb.sessions.file_lock import FileLock, is_taken
+from hermes_nb.sessions.file_lock import is_taken
 from hermes_nb.sessions.life import Life
 
 
+FORK = """
+import os, sys, time
+from pathlib import Path
+from hermes_nb.sessions.file_lock import FileLock
+lock = FileLock.take(Path(sys.argv[1]))
+if os.fork() == 0:
+    print("child", os.getpid(), flush=True)
+time.sleep(60)
+"""
+
+
 def test_a_forked_child_holds_no_lock_of_its_parent(tmp_path: Path) -> None:
-    lock = FileLock.take(tmp_path / "lock")
-    assert lock is not None
-    pause = multiprocessing.get_context("fork").Event()
-    child = multiprocessing.get_context("fork").Process(target=pause.wait, daemon=True)
-    child.start()
-    assert is_taken(tmp_path / "lock")
-    lock.release()
-    assert not is_taken(tmp_path / "lock")  # though the child lives
-    pause.set()
-    child.join()
+    path = tmp_path / "lock"
+    parent = subprocess.Popen([sys.executable, "-c", FORK, str(path)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline().split()[1])
+    assert is_taken(path)
+    parent.kill()
+    parent.wait()
+    os.kill(child, 0)  # it lives
+    assert not is_taken(path)
+    os.kill(child, signal.SIGKILL)
+    parent.stdout.close()
 
 
 def test_a_killed_kernels_sign_is_seen_and_swept(tmp_path: Path) -> None:
