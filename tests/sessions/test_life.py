@@ -11,7 +11,6 @@ from pathlib import Path
 from hermes_nb.sessions.file_lock import is_taken
 from hermes_nb.sessions.life import Life
 
-
 FORK = """
 import os, sys, time
 from pathlib import Path
