@@ -45,6 +45,8 @@ UPSTREAM = "0.19"
 # Tools that the agent loop answers itself, whatever the registry says (`agent/tool_executor.py`).
 LOOP_TOOLS = frozenset({"todo", "memory", "session_search", "clarify", "delegate_task", "read_terminal"})
 _STOP_POLL_S = 0.1
+# How the summary at the turn limit is asked for where it is not by chat completions (`handle_max_iterations`).
+_SUMMARY_CALLS = {"anthropic_messages": "_anthropic_messages_create", "codex_responses": "_run_codex_stream"}
 _WAIT = re.compile(r"(?:Retrying in|Waiting) ([\d.]+)s(?: \(attempt (\d+)/(\d+)\))?")
 
 
@@ -285,27 +287,39 @@ def listen(agent: Any, listener: Listener) -> Callable[[], None]:
         said(text)
         cls._buffer_vprint(agent, text)
 
+    def heard(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], Any], abort: Callable[[], None]) -> Any:
+        def sent(request: Mapping[str, Any]) -> Any:
+            answer = _Later(lambda: send(request))
+            while not answer.is_there(_STOP_POLL_S):
+                if listener.is_stopping:
+                    abort()
+                    raise InterruptedError("Stopped while the model wrote its summary.")
+            return answer.value()
+
+        context = {"api_request_id": "iteration_limit_summary", "model": agent.model, "provider": agent.provider}
+        return listener.call_model(request, sent, context)
+
     def summarise(*args: Any) -> Any:
-        if agent.api_mode != "chat_completions":
+        name = _SUMMARY_CALLS.get(agent.api_mode)
+        if name is None and agent.api_mode != "chat_completions":
             listener.on_unseen_summary()
-        return cls._handle_max_iterations(agent, *args)
+        if name is not None:
+            vars(agent)[name] = lambda request: heard(request, lambda r: getattr(cls, name)(agent, r), _nothing)
+        try:
+            return cls._handle_max_iterations(agent, *args)
+        finally:
+            vars(agent).pop(name, None)
 
     def client_for(*, reason: str) -> Any:
         client = cls._ensure_primary_openai_client(agent, reason=reason)
         if not reason.startswith("iteration_limit_summary"):
             return client
 
-        def send(request: Mapping[str, Any]) -> Any:
-            answer = _Later(lambda: client.chat.completions.create(**request))
-            while not answer.is_there(_STOP_POLL_S):
-                if listener.is_stopping:
-                    agent._abort_request_openai_client(client, reason="stop")
-                    raise InterruptedError("Stopped while the model wrote its summary.")
-            return answer.value()
-
         def create(**request: Any) -> Any:
-            context = {"api_request_id": reason, "model": agent.model, "provider": agent.provider}
-            return listener.call_model(request, send, context)
+            return heard(
+                request, lambda r: client.chat.completions.create(**r),
+                lambda: agent._abort_request_openai_client(client, reason="stop"),
+            )  # fmt: skip
 
         return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
 
