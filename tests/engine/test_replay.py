@@ -89,6 +89,55 @@ def test_a_result_that_arrived_with_the_kill_is_not_run_again(spawn: Spawn, scri
     assert "1" not in ran
 
 
+# Runs in a worker before anything else: another machine, another day.
+ELSEWHERE = """
+import datetime, platform
+platform.release = lambda: "9.9.9-elsewhere"
+class Day(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz) + datetime.timedelta(days=40)
+datetime.datetime = Day
+import sys, types
+probe = sys.modules["tools.env_probe"] = types.ModuleType("tools.env_probe")
+probe.get_environment_probe_line = lambda: "Python toolchain: python3=9.9, pip=missing."
+probe.warm_environment_probe_async = lambda: None
+"""
+
+
+def test_another_host_on_another_day_answers_from_the_journal(spawn: Spawn, script: Script, tmp_path: Path) -> None:
+    config = {"agent": {"environment_probe": True}}
+    tools = {"tools": TOOLS, "toolsets": ["terminal"], "config": config}
+    first = spawn("here/w", producer="w1", environment={"HOME": str(tmp_path)})
+    first.tools["step"] = lambda x: "kept"
+    first.bind(script.url, **tools)
+    script.in_turn([step(1)], ["Done."])
+    first.run("go", tools=TOOLS, turn_id="t", date="2026-01-15")
+    sent = [r.messages[0]["content"] for r in script.requests]
+    first.close()
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(ELSEWHERE)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "w").mkdir()
+    for file in (tmp_path / "here" / "w").glob("journal.sqlite*"):
+        shutil.copy(file, tmp_path / "there" / "w" / file.name)
+    (tmp_path / "another home").mkdir()
+    environment = {"HOME": str(tmp_path / "another home"), "PYTHONPATH": str(tmp_path / "site")}
+    second = spawn("there/w", producer="w2", environment=environment)
+    second.bind(script.url, **tools)
+    script.in_turn(["Paid again."])
+    done = second.run("go", tools=TOOLS, turn_id="t", attempt=2, date="2026-01-15")
+    assert (done["status"], done["text"], len(script.requests)) == ("completed", "Done.", 0)
+    second.run("anew", tools=TOOLS, turn_id="u", date="2026-01-15")
+    other = script.requests[0].messages[0]["content"]
+    for fact in ("Host: ", "User home directory: ", "Current working directory: ", "Active Hermes profile: "):
+        here, there = (next(line for line in text.splitlines() if line.startswith(fact)) for text in (sent[0], other))
+        assert here != there  # they did differ
+    assert "Python toolchain: python3=9.9" in other
+    assert "Conversation started: Thursday, January 15, 2026" in sent[0]
+    assert "Conversation started: Thursday, January 15, 2026" in other
+
+
 def test_another_prompt_is_not_answered_from_the_journal(spawn: Spawn, script: Script) -> None:
     first = spawn("w", producer="w1")
     first.bind(script.url)
