@@ -43,14 +43,17 @@ class Report:
     n_events: int = 0
     moments: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
+    repeated: Counter[str] = field(default_factory=Counter)
+    lost: int = 0
     faults: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return (
             f"{self.n_kills} kills ({', '.join(f'{n} {kind}' for kind, n in sorted(self.kinds.items()))}), after"
             f" {', '.join(f'{k} steps: {n}' for k, n in sorted(self.moments.items()))}; {self.n_repeated} requests in flight"
-            f" repeated, {self.n_asked} tools asked about, {self.n_events} events, {self.n_missed} kills came too late;"
-            f" {len(self.faults)} faults"
+            f" repeated ({', '.join(f'{n} {kind}' for kind, n in sorted(self.repeated.items())) or 'none'}),"
+            f" {self.n_asked} tools asked about, {self.n_events} events and {self.lost} lost, {self.n_missed} kills came too"
+            f" late; {len(self.faults)} faults"
         )
 
 
@@ -79,7 +82,13 @@ class Rig:
         self.model.close()
 
     def _step(self, request: ChatRequest) -> Step:
-        run = int(re.findall(r"^run (\d+)$", str(request.messages[1]["content"]))[0])
+        asked = [str(m.get("content")) for m in request.messages if m["role"] == "user"]
+        found = re.fullmatch(r"run (\d+)", asked[0]) if len(asked) == 1 else None
+        if found is None or request.messages[0]["role"] != "system":
+            told = [(m["role"], str(m.get("content"))[:200]) for m in request.messages]
+            self._fault(-1, f"a request that is none of a turn's: {told}")
+            return Say("?")
+        run = int(found[1])
         n = sum(m["role"] == "tool" for m in request.messages)
         self.log.append((run, n, time.monotonic()))
         if n >= N_STEPS:
@@ -127,9 +136,9 @@ class Rig:
             self._fault(run, "the resumed turn did not end")
             return
         self._check_answer(run, done)
-        self._check_requests(run, committed, at_kill[0])
+        n_repeated = self._check_requests(run, committed, at_kill[0], kind)
         self._check_calls(run, committed, at_kill[1], int(done["n_asked"]))
-        self._check_events(run, started, committed)
+        self._check_events(run, started, committed, n_repeated)
 
     def _alive(self) -> Kernel:
         if self.kernel is None or not self.kernel.is_alive:
@@ -159,7 +168,7 @@ class Rig:
         if (done["status"], done["text"]) != ("completed", right):
             self._fault(run, f"ended {done['status']} with {done['text']!r}: {done['error']}")
 
-    def _check_requests(self, run: int, committed: _Committed, n_before: int) -> None:
+    def _check_requests(self, run: int, committed: _Committed, n_before: int, kind: str) -> int:
         own = [(n, i) for i, (r, n, _) in enumerate(self.log) if r == run]
         counts = Counter(n for n, _ in own)
         again = [n for n, i in own if i >= n_before and n < committed.n_responses]
@@ -167,8 +176,10 @@ class Rig:
             self._fault(run, f"committed responses {again} were requested again")
         repeated = sum(count - 1 for count in counts.values())
         self.report.n_repeated += repeated
+        self.report.repeated.update({kind: repeated} if repeated else {})
         if repeated > 1:
             self._fault(run, f"{repeated} requests were repeated after one kill: {dict(counts)}")
+        return repeated
 
     def _check_calls(self, run: int, committed: _Committed, n_before: int, n_asked: int) -> None:
         calls = self._calls(run)
@@ -183,7 +194,7 @@ class Rig:
             self._fault(run, "a tool that may not run twice ran again unasked")
         self.report.n_asked += n_asked
 
-    def _check_events(self, run: int, started: dict[str, Any], committed: _Committed) -> None:
+    def _check_events(self, run: int, started: dict[str, Any], committed: _Committed, n_repeated: int) -> None:
         with contextlib.closing(sqlite3.connect(self.folder / "state" / "store.db", timeout=10)) as db:
             rows = db.execute(
                 "SELECT v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data"
@@ -193,12 +204,16 @@ class Rig:
         stored = {e.key for e in events}
         lost = [e for e in committed.events if e.key not in stored]
         self.report.n_events += len(stored)
+        self.report.lost += len(lost)
         if lost:
             self._fault(run, f"{len(lost)} committed events are not in the store, e.g. {lost[0]}")
         seqs = sorted(e.seq for e in committed.events if e.producer == committed.events[-1].producer)
         if seqs and seqs != list(range(seqs[0], seqs[-1] + 1)):  # a kill may come before the first
             self._fault(run, f"the worker's events have gaps: {seqs}")
-        cut = [s for s in fold(events) if s.kind == "model" and s.status == "running"]
+        calls = [s for s in fold(events) if s.kind == "model"]
+        if n_repeated > sum(s.status == "killed" for s in calls):
+            self._fault(run, f"a repeated request is not marked: {[(s.attempt, s.status) for s in calls]}")
+        cut = [s for s in calls if s.status == "running"]
         if cut:
             told = " ".join(f"{e.producer[-3:]}#{e.seq}@{e.attempt}:{e.kind}:{e.span_id[-4:]}" for e in events)
             self._fault(run, f"a request that was cut off is not marked: {cut[0].span_id} in {told}")
