@@ -18,6 +18,8 @@ All of hermes-agent 0.19.0. A test of `tests/engine/test_quirk.py` fails when a 
 - A wait before a retry is only said to `AIAgent._buffer_status` and `_buffer_vprint`, which keep it until the turn failed:
   heard there.
 - `tools.file_tools._resolve_path_for_task` says which file a path means; relied on to tell who may be read unasked.
+- `AIAgent._sanitize_api_messages` drops calls whose id was used before in the conversation, with their results: ids are made
+  unique (`call_id`).
 - `hermes_cli.middleware` goes on after an Exception of a middleware, unrecorded: ours raise BaseExceptions.
 """
 

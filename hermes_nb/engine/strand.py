@@ -13,6 +13,8 @@ from typing import Any
 
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.budget import Budget
+from hermes_nb.engine.call_id import make_unique, used_in
+from hermes_nb.engine.carried import Carried, Key
 from hermes_nb.engine.fingerprint import with_date, with_prompts
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
@@ -41,6 +43,7 @@ class Strand:
         on_silence: Told when the address swallows what is sent.
         budget: What may be spent; None for no limit.
         recording: What answers in the model's place; None for the model.
+        carried: What was committed before the agent changed; None when it did not.
     """
 
     def __init__(
@@ -48,7 +51,7 @@ class Strand:
         replay: Mapping[tuple[str, int], Mapping[str, Any]] = {}, day: str = "",
         prompts: Sequence[str] = (), reach: Reach | None = None,
         on_silence: Callable[[str], None] = lambda text: None,
-        budget: Budget | None = None, recording: Recording | None = None,
+        budget: Budget | None = None, recording: Recording | None = None, carried: Carried | None = None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.toolbox = toolbox
@@ -63,6 +66,7 @@ class Strand:
         self._on_silence = on_silence
         self._budget = budget
         self._recording = recording
+        self._carried = carried
 
     def call_model(self, request: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]) -> Any:
         """The response to a request: from the journal, or from the model and then in the journal."""
@@ -76,11 +80,11 @@ class Strand:
             is_own = context.get("provider") in (None, self._asker.provider)
             provider = self.provider if is_own else str(context["provider"])
             call, print_ = self.recorder.start_call(request, str(context.get("api_request_id", "")), provider)
-            occurrence = self.recorder.next_occurrence(print_)
-            kept = self._replay.get((print_, occurrence))
+            key = self._committed(request) or (print_, self.recorder.next_occurrence(print_))
+            kept = self._replay.get(key)
             if kept is not None:
                 response = reply.rebuild(kept)
-                self._take(call, print_, request, response, occurrence, is_replay=True)
+                self._take(call, print_, request, response, key, is_replay=True)
                 return response
             if self._recording is not None:
                 self._recording.miss(request)
@@ -97,8 +101,16 @@ class Strand:
             finally:
                 end_watch()
             with _Ours():
-                self._take(call, print_, request, response, occurrence, is_replay=reply.is_replayed(response))
+                self._take(call, print_, request, response, key, is_replay=reply.is_replayed(response))
         return response
+
+    def _committed(self, request: Mapping[str, Any]) -> Key | None:
+        """The key of what this request was answered with before the agent changed; None where that can't be taken."""
+        key = None if self._carried is None else self._carried.take(request)
+        body = None if key is None else self._replay.get(key)
+        if body is None or ("choices" in body) != (self._asker.api_mode == "chat_completions"):
+            return None  # of a model that is spoken to otherwise
+        return key
 
     def _spending(self, call: ModelCall, request: Mapping[str, Any], provider: str) -> AbstractContextManager[None]:
         if self._budget is None or not self._budget.is_any:
@@ -124,17 +136,17 @@ class Strand:
         return self._reach.watch(str(self._asker.base_url or ""), self._on_silence)
 
     def _take(
-        self, call: ModelCall, print_: str, request: Mapping[str, Any], response: Any, occurrence: int, *,
-        is_replay: bool = False,
+        self, call: ModelCall, print_: str, request: Mapping[str, Any], response: Any, key: Key, *, is_replay: bool,
     ) -> None:  # fmt: skip
         asker, hermes = self._asker, self._hermes
+        choices = getattr(response, "choices", None)
+        calls = (getattr(choices[0].message, "tool_calls", None) if choices else None) or []
+        make_unique(calls, used_in(request.get("messages") or ()))
         said = reply.read(response, asker, hermes)
         price = None if is_replay else lambda: reply.cost_usd(response, asker, hermes)
         self.recorder.complete_call(call, print_, request, said, price=price)
-        self.toolbox.open_batch(f"{print_}:{occurrence}", said.tool_calls)
-        choices = getattr(response, "choices", None)
-        if choices:
-            spread_duplicates(getattr(choices[0].message, "tool_calls", None) or [])
+        self.toolbox.open_batch(f"{key[0]}:{key[1]}", said.tool_calls)
+        spread_duplicates(calls)
 
     def _fail(self, call: ModelCall, error: Exception) -> None:
         cause: BaseException = error

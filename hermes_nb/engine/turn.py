@@ -11,6 +11,7 @@ from typing import Any
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
 from hermes_nb.engine.budget import Budget
+from hermes_nb.engine.carried import Carried
 from hermes_nb.engine.delta import DeltaPump
 from hermes_nb.engine.door import Door
 from hermes_nb.engine.journal import JournalError, ToolResult
@@ -60,6 +61,10 @@ class Turn:
             self._replay = {**self._recording.responses, **self._replay}
             kept = {**self._recording.tool_results(self.turn_id), **kept}
         self._kept = kept
+        self._carried = (
+            Carried(journal.events(self.turn_id), self.turn_id, outbox.masker.text)
+            if journal is not None and message.get("is_changed") else None
+        )  # fmt: skip
         self._spending = Spending(self.turn_id, outbox, is_stopping=lambda: self.is_stopping)
         self._budget = Budget(
             message.get("budget") or (), self._recorder.tally, is_stopping=lambda: self.is_stopping,
@@ -214,7 +219,7 @@ class Turn:
             self._agent, self._hermes = agent, hermes
             self._strands[self.session_id] = Strand(
                 self._recorder, self._toolbox, hermes, agent, provider=bound.model.provider, replay=self._replay,
-                reach=self._reach, budget=self._budget, recording=self._recording,
+                reach=self._reach, budget=self._budget, recording=self._recording, carried=self._carried,
                 day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
                 prompts=[m["content"] for m in [*self._history, {"role": "user", "content": prompt}]
                          if m.get("role") == "user" and isinstance(m.get("content"), str)],

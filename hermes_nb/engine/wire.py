@@ -10,7 +10,7 @@ Kernel to worker:
 | `bind` | agent_id, agent: {name, instructions, model: {id, provider, base_url, api_key}, tools: [ToolSpec dicts], toolsets, max_turns, config} |
 | `unbind` | agent_id |
 | `warm` | agent_id - one throw-away turn against the worker's own endpoint, when idle, so that the first real turn is warm |
-| `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns, labels (merged into `turn.started`), budget? ([{of, max_cost_usd or max_tokens, spent, cure, is_shared?}]), replay? (a recorded turn: file, is_live, changes, responses, tool_results) |
+| `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns, labels (merged into `turn.started`), budget? ([{of, max_cost_usd or max_tokens, spent, cure, is_shared?}]), is_changed? (it goes on with another model, other tools or instructions: committed steps are met by what was said), replay? (a recorded turn: file, is_live, changes, responses, tool_results) |
 | `turn.stop` | turn_id, reason (`user`, `interrupt`, `timeout`, `cancelled`, `closed`) - ignored when that turn is not running |
 | `turn.steer` | turn_id, text |
 | `tool.result` | turn_id, call_id, status, result, result_chars, started_at_unix_s, duration_ms, error_type?, error?, images? ({mime_type, data} each) |

@@ -362,7 +362,8 @@ class BoundAgent(AgentTools):
 
         Args:
             turn_id: The turn, or its session; None takes the newest unfinished turn of this agent.
-            live: Go on although model, tools or instructions changed; steps that no longer fit are asked anew.
+            live: Go on although model, tools or instructions changed: committed steps stay as they are, the rest is asked of
+                the agent as it is now.
             timeout: Seconds after which it is stopped; None for no limit.
             show: Stream the answer (see `run`).
             **options: Its budget, max_cost_usd and max_tokens, which counts what earlier attempts spent.

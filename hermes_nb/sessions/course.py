@@ -179,6 +179,7 @@ class TurnCourse:
 
     def _more_keys(self, limits: list[dict[str, Any]]) -> dict[str, Any]:
         more: dict[str, Any] = {"budget": limits} if limits else {}
+        more |= {"is_changed": True} if self._resumes is not None and self._resumes.is_changed else {}
         if self._recorded is not None:
             told = self._recorded.for_wire(self._hermes.replay_file, profile=self.profile, is_live=self._is_live)
             more |= {"replay": told, "date": self._recorded.head.get("date") or self._session.first_day}

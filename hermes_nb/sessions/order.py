@@ -152,7 +152,7 @@ async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tu
     if found.agent != bound.name:
         raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
     bound.renew_tools()
-    found.check(profile(bound, bound.offered), is_live=live)
+    found = found.checked(profile(bound, bound.offered), is_live=live)
     return found, await bound.hermes.reload_session(found.session_id)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Resumable:
         journal: The journal that has its records; None when none has.
         parts: The prompt as it crosses the wire: text, or its parts.
         labels: What its first event said besides, to be said again: a key, the turn it replaces.
+        is_changed: Whether it goes on although the agent changed.
     """
 
     turn_id: str
@@ -48,9 +49,10 @@ class Resumable:
     journal: Path | None
     parts: Any = ""
     labels: dict[str, Any] = field(default_factory=dict)
+    is_changed: bool = False
 
-    def check(self, now: dict[str, Any], *, is_live: bool) -> None:
-        """Refuse to go on when the agent changed, unless `is_live`.
+    def checked(self, now: dict[str, Any], *, is_live: bool) -> Resumable:
+        """The same with `is_changed` as it is; refuses to go on when the agent changed, unless `is_live`.
 
         Raises:
             UsageError: It changed; the message lists what.
@@ -59,8 +61,10 @@ class Resumable:
         if changed and not is_live:
             raise UsageError(
                 f"Turn {self.turn_id} can't be resumed as it was: {'; '.join(changed)}."
-                " Bind the agent as it was, or go on with --live (live=True): steps that no longer fit are asked anew."
+                " Bind the agent as it was, or go on with --live (live=True): what was committed stays, the rest is asked of"
+                " the agent as it is now."
             )
+        return replace(self, is_changed=bool(changed))
 
 
 async def find(hermes: Hermes, wanted: str | None, *, agent: str | None = None) -> Resumable:

@@ -58,6 +58,13 @@ facts["owned_names_are_refused_silently"] = registry.get_toolset_for_tool("termi
 from types import SimpleNamespace as N
 calls = [N(id=str(i), function=N(name="f", arguments="{}")) for i in range(2)]
 facts["identical_calls_are_dropped"] = len(agent._deduplicate_tool_calls(calls)) == 1
+twice = [{"role": "user", "content": "q"}]
+for n in "12":
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    twice.append({"role": "assistant", "content": "", "tool_calls": [call]})
+    twice.append({"role": "tool", "tool_call_id": "c", "content": n})
+facts["ids_used_again_are_dropped"] = [
+    m["content"] for m in agent._sanitize_api_messages(twice) if m["role"] == "tool"] == ["1"]
 facts["asks_no_one_about_scripts"] = __import__("tools.approval", fromlist=["x"]).check_execute_code_guard(
     "import os", "local")["approved"]
 facts["approves_by_model"] = "smart" == __import__("hermes_cli.config", fromlist=["x"]).DEFAULT_CONFIG["approvals"]["mode"]
@@ -87,7 +94,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "stdout_is_wrapped", "verify_is_true", "dumps_requests", "hints", "summary_bypasses_middleware",
         "summary_calls", "waits_are_buffered", "prewarms_openrouter", "probes_endpoints", "middleware_fails_open",
         "owned_names_are_refused_silently", "identical_calls_are_dropped", "asks_no_one_about_scripts",
-        "approves_by_model", "interrupt_stays",
+        "ids_used_again_are_dropped", "approves_by_model", "interrupt_stays",
     ],
 )  # fmt: skip
 def test_the_quirk_is_still_there(facts: dict[str, Any], fact: str) -> None:
