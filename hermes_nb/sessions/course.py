@@ -187,12 +187,12 @@ class TurnCourse:
 
     def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
         self.number = self._session.n_turns + 1
-        for code, text in self.agent.take_notices():
+        for code, text in [*self.agent.take_notices(), *self._session.take_notices()]:
             self.emit("warning", {"code": code, "message": text})
 
     def _told(self) -> dict[str, Any]:
         """What the turn's first event says besides; a resume compares it with what is then."""
-        labels = {"profile": self.profile, **self._labels}
+        labels = {"profile": self.profile, **self._session.told(), **self._labels}
         return labels | ({"replaces": self._replaces} if self._replaces else {})
 
     def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:

@@ -7,7 +7,7 @@ import datetime
 import time
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hermes_nb.errors import SessionNotFoundError, StoreError
@@ -34,11 +34,13 @@ class Fork:
         session_id: The session it was forked from.
         at: The last thing it shares: a turn's id, or `turn_id/span_id` for a step within a turn.
         events: What they share.
+        lost: This fork, or one that session goes back to, when what was shared is in the store no more; None else.
     """
 
     session_id: str
     at: str
     events: tuple[Event, ...]
+    lost: Fork | None = None
 
     @classmethod
     def cut(cls, session_id: str, events: Sequence[Event], at: str) -> Fork:
@@ -65,12 +67,13 @@ class Fork:
 
     @classmethod
     async def load(cls, store: Store, session_id: str, at: str | None) -> Fork:
-        """The fork as it was made; a parent that was deleted since gives an empty one."""
+        """The fork as it was made; a parent that is gone gives an empty one that says so."""
         try:
             parent = await Session.load(store, session_id)
-            return cls.cut(session_id, parent.events, at or "")
+            found = cls.cut(session_id, parent.events, at or "")
+            return replace(found, lost=parent.parent.lost if parent.parent is not None else None)
         except SessionNotFoundError:
-            return cls(session_id, at or "", ())
+            return cls(session_id, at or "", (), lost=cls(session_id, at or "", ()))
 
 
 class Session:
@@ -89,6 +92,7 @@ class Session:
         self._events: list[Event] = []
         self._turn_ids: set[str] = set()
         self._seen_rowid = 0
+        self._has_told = False
         self._is_stored = False
 
     @property
@@ -156,6 +160,25 @@ class Session:
         if without:
             gone.add(without)
         return messages(e for e in events if e.turn_id not in gone)
+
+    def told(self) -> dict[str, Any]:
+        """What its turns say of it: where it was forked, so that journals alone can tell; {} when it was not."""
+        if self.parent is None:
+            return {}
+        fork = {"session_id": self.parent.session_id, "at": self.parent.at, "title": self.title, "first_day": self.first_day}
+        return {"fork": fork}
+
+    def take_notices(self) -> list[tuple[str, str]]:
+        """Notices (code, text) for the next turn, once."""
+        lost = self.parent.lost if self.parent is not None else None
+        if lost is None or self._has_told:
+            return []
+        self._has_told = True
+        text = (
+            f"This session was forked from {lost.session_id} at {lost.at}, which is not in the store any more: the model"
+            " does not see what was said before the fork. Import that session, or tell it what it has to know."
+        )
+        return [("fork", text)]
 
     def last_turn_id(self) -> str | None:
         """The newest turn of the history; None when there is none."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_nb.errors import SessionNotFoundError
+from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.event import TURN_ENDS, Event
 from hermes_nb.store.connection import Connection
 from hermes_nb.store.migration import MARKS
@@ -133,8 +133,15 @@ async def delete_session(connection: Connection, session_id: str) -> None:
 
     Raises:
         SessionNotFoundError: There is none of that id.
+        UsageError: Others were forked from it.
     """
     async with connection.transaction():
+        forks = await connection.rows("SELECT session_id FROM sessions WHERE parent_session_id = ?", (session_id,))
+        if forks:
+            raise UsageError(
+                f"Session {session_id} is the beginning of {', '.join(row[0] for row in forks)}, which would lose their"
+                " history. Delete those first."
+            )
         n_rows = await connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
         await connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
         await connection.execute("DELETE FROM claims WHERE session_id = ?", (session_id,))

@@ -194,6 +194,7 @@ class Store:
 
         Raises:
             SessionNotFoundError: There is none of that id.
+            UsageError: Others were forked from it.
         """
         await self._guarded(read.delete_session(self._writer, session_id))
 

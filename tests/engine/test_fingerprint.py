@@ -24,7 +24,7 @@ Answer from the data."""
 
 
 FACTS = {
-    "release": "6.1.0", "home": "/home/ann", "cwd": "/home/ann/work", "hermes_home": "/home/ann/.hermes", "toolchain": "",
+    "release": "6.1.0", "home": "/u/ann", "cwd": "/u/ann/work", "hermes_home": "/u/ann/.hermes", "toolchain": "",
     "day": "Sunday, November 29, 2026", "model": "m", "provider": "custom",
 }  # fmt: skip
 
