@@ -1,4 +1,4 @@
-"""What a browser is given: scripts and styles of `static/`, put together without a bundler; comms that a busy cell lets in."""
+"""Scripts and styles of `static/`, put together without a bundler, and comms that a busy cell lets in."""
 
 from __future__ import annotations
 
