@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import ssl
 import subprocess
 import sys
 from importlib.metadata import version
@@ -173,3 +175,41 @@ def test_a_summary_is_heard_in_each_api_mode_or_said_to_be_unseen(
     assert ear.n_unseen == n_unseen
     end()
     assert vars(agent) == {"api_mode": api_mode}
+class _Upstream:
+    """`agent.ssl_verify` in small: a new context at each call, as Hermes makes it when certificates are named."""
+
+    def __init__(self) -> None:
+        self.n_made = 0
+
+    def resolve_httpx_verify(
+        self, *, ca_bundle: str | None = None, ssl_verify: Any = None, base_url: str = ""
+    ) -> bool | ssl.SSLContext:
+        if ssl_verify is False:
+            return False
+        if not (ca_bundle or os.environ.get("SSL_CERT_FILE")):
+            return True
+        self.n_made += 1
+        return ssl.create_default_context()
+
+
+@pytest.mark.parametrize("named_by", ["nothing", "environment", "provider"])
+def test_requests_with_the_same_certificates_share_a_context(
+    named_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HERMES_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    bundle = tmp_path / "ca.pem"
+    bundle.write_text("one")
+    options = {"ca_bundle": str(bundle)} if named_by == "provider" else {}
+    if named_by == "environment":
+        monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    upstream = _Upstream()
+    quirk._share_ssl_context(upstream)
+    first = upstream.resolve_httpx_verify(**options)
+    assert isinstance(first, ssl.SSLContext)
+    assert upstream.resolve_httpx_verify(**options, base_url="https://other.example") is first
+    assert upstream.resolve_httpx_verify(**options, ssl_verify=False) is False
+    bundle.write_text("replaced")
+    assert (upstream.resolve_httpx_verify(**options) is first) == (named_by == "nothing")
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(tmp_path / "another.pem"))
+    assert upstream.resolve_httpx_verify(**options) is not first
