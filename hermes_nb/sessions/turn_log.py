@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
 
 STORE_EVERY_S = 0.05
+_AT_ONCE = frozenset({"approval.requested", "approval.responded"})  # what a person allowed must outlive the kernel
 
 
 class TurnLog:
@@ -52,7 +53,9 @@ class TurnLog:
         """Keep an event, show it, store it soon."""
         self.see(event)
         self._unstored.append(event)
-        if self._timer is None:
+        if event.kind in _AT_ONCE:
+            self._flush_soon()
+        elif self._timer is None:
             self._timer = self._hermes.io.loop.call_later(STORE_EVERY_S, self._flush_soon)
 
     def see(self, event: Event) -> None:

@@ -175,6 +175,8 @@ def test_a_summary_is_heard_in_each_api_mode_or_said_to_be_unseen(
     assert ear.n_unseen == n_unseen
     end()
     assert vars(agent) == {"api_mode": api_mode}
+
+
 class _Upstream:
     """`agent.ssl_verify` in small: a new context at each call, as Hermes makes it when certificates are named."""
 
