@@ -23,6 +23,7 @@ from hermes_nb.engine.tally import Tally
 from hermes_nb.model.mask import StreamMask
 
 HEAD_CHARS = 400
+_SAID = ("messages", "input")
 
 
 def new_id() -> str:
@@ -196,7 +197,8 @@ class Recorder:
 
     def start_call(self, request: Mapping[str, Any], request_id: str, provider: str) -> tuple[ModelCall, str]:
         """A request is about to be sent: the call it belongs to, and its fingerprint."""
-        print_ = fingerprint(request)
+        # Of the masked request: what is resumed is made of the log, which holds no key.
+        print_ = fingerprint({**request, **self._outbox.masker.data({k: request[k] for k in _SAID if k in request})})
         last = self.calls[-1] if self.calls else None
         if last is not None and last.is_open and last.request_id == request_id:
             if last.failure is not None:

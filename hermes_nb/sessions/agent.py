@@ -343,10 +343,10 @@ class BoundAgent(AgentTools):
         """Go on with a turn that was cut off and return its handle; any thread (see `resume`)."""
         from hermes_nb.sessions.order import resumed, to_resume
 
-        found, session = self.hermes.io.call(to_resume(self, turn_id, live=live))
         caller = self.hermes.host.caller(blocks=blocks, background=background)
         if caller.blocks_loop:
             self.refuse_async_tools()
+        found, session = self.hermes.io.call(to_resume(self, turn_id, live=live))
         return resumed(self, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options)
 
     async def resume(

@@ -83,6 +83,7 @@ class TurnElsewhere(Turn):
                 self._log.events.clear()
                 self._session = found.session
                 self._take_up(found.resumable)
+                hermes.resuming.discard(self.id)
                 return False
             else:
                 return True

@@ -61,6 +61,7 @@ class Hermes(Conversations):
         self.warnings: list[tuple[float, str, str]] = []
         self.keyed: dict[str, tuple[str, Turn]] = {}  # idempotency key -> what was asked, and its turn
         self.keyed_lock = threading.Lock()
+        self.resuming: set[str] = set()  # turns that are about to go on
         self.replaying: Recording | None = None
         self.tape: Tape | None = None
         self._recordings: dict[Path, Recording] = {}

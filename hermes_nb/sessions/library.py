@@ -209,12 +209,18 @@ def read_lines(path: Path, form: str, version: int, *, cure: str) -> tuple[dict[
         UsageError: No such file, not of this form, or of a newer version.
     """
     try:
-        texts = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a text may hold U+2028
-        lines = [json.loads(text) for text in texts if text.strip()]
+        # utf-8-sig: some editors put a mark first. Not splitlines: a text may hold U+2028.
+        texts = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as exc:
         raise UsageError(f"The file {str(path)!r} can't be read: {exc.strerror or exc}.") from exc
     except ValueError as exc:
         raise UsageError(f"The file {str(path)!r} is not JSON lines: {exc}. {cure}") from exc
+    lines = []
+    for number, text in enumerate(texts, 1):
+        try:
+            lines += [json.loads(text)] if text.strip() else []
+        except ValueError as exc:
+            raise UsageError(f"The file {str(path)!r} is not JSON lines: line {number}: {exc}. {cure}") from exc
     if not lines or not all(isinstance(line, dict) for line in lines) or lines[0].get("format") != form:
         raise UsageError(f"The file {str(path)!r} is no file of {form!r}. {cure}")
     if int(lines[0].get("version") or 0) > version:

@@ -36,7 +36,10 @@ class Life:
                 try:
                     self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                     self._sweep()
-                    self._sign = FileLock.take(self._folder / self.name)
+                    while self._sign is None or not self._sign.is_there:  # another kernel's sweep may hold or remove it
+                        if self._sign is not None:
+                            self._sign.release()
+                        self._sign = FileLock.take(self._folder / self.name)
                 except OSError as exc:
                     raise StoreError(
                         f"The folder {str(self._folder)!r} can't be written: {exc.strerror or exc}. Other kernels could not"

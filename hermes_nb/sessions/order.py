@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -14,15 +15,16 @@ from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
 from hermes_nb.sessions.keyed import Makers, under_key
 from hermes_nb.sessions.profile import profile
-from hermes_nb.sessions.resume import Resumable, find
+from hermes_nb.sessions.resume import Resumable, attempt_key, find
 from hermes_nb.sessions.serving import refuse_nested
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.sessions.turn import Turn
+from hermes_nb.store.claim import Claim
 
 if TYPE_CHECKING:
     from hermes_nb.model.event import Event
     from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.store.claim import Claim
+    from hermes_nb.sessions.hermes import Hermes
 
 
 class TurnOptions(TypedDict, total=False):
@@ -125,9 +127,9 @@ def resumed(
     """A turn that goes on where an earlier attempt was cut off."""
     hermes = bound.hermes
     bound.session_id = session.id
-    recording = hermes.recording(options.get("replay"))
-    return _begun(
-        Turn(
+    try:
+        recording = hermes.recording(options.get("replay"))
+        turn = Turn(
             bound,
             session,
             turn_id=found.turn_id,
@@ -143,7 +145,9 @@ def resumed(
             recorded=recording.take(bound.name, found.prompt) if recording is not None else None,
             is_live=hermes.goes_live(options.get("replay_miss")),
         )
-    )
+        return _begun(turn)
+    finally:
+        hermes.resuming.discard(found.turn_id)
 
 
 async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tuple[Resumable, Session]:
@@ -153,7 +157,25 @@ async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tu
         raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
     bound.renew_tools()
     found = found.checked(profile(bound, bound.offered), is_live=live)
+    await _take_attempt(bound.hermes, found)
     return found, await bound.hermes.reload_session(found.session_id)
+
+
+async def _take_attempt(hermes: Hermes, found: Resumable) -> None:
+    """See that nobody else goes on with the turn: neither another kernel nor another task of this one."""
+    store = await hermes.opened_store()
+    mine = Claim(
+        attempt_key(found.turn_id, found.attempt), new_id("r"), found.session_id, found.turn_id,
+        await asyncio.to_thread(hermes.life.show),
+    )  # fmt: skip
+    held = await store.claim(mine)
+    while held != mine:
+        is_mine = held.owner == mine.owner
+        if found.turn_id in hermes.resuming if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
+            where = "here already" if is_mine else "in another kernel that is alive"
+            raise UsageError(f"Turn {found.turn_id} is being resumed {where}. Wait for it there.")
+        held = await store.claim(mine, instead_of=held)
+    hermes.resuming.add(found.turn_id)
 
 
 def _begun(turn: Turn) -> Turn:

@@ -116,6 +116,47 @@ async def test_changed_agent_is_said_and_live_goes_on(own: Hermes, make: Make) -
     assert "Be brief." in model.requests[-1].body["messages"][0]["content"]
 
 
+async def test_a_turn_goes_on_once_whoever_asks(own: Hermes, make: Make) -> None:
+    bound, model, turn, _ = await _killed_after_a_step(own, make)
+    hang = Hang()
+    model._script[-1] = hang
+    add, _ = _counting()
+    other = Hermes.open_local(state=own.state_dir)
+    try:
+        there = other.bind(Agent("solver", model=model.model, tools=[add]))
+        tries = await asyncio.gather(
+            *(bound.resume(turn.id) for _ in range(3)), *(there.resume(turn.id) for _ in range(3)), return_exceptions=True
+        )
+        (resumed,) = [t for t in tries if isinstance(t, Turn)]
+        refused = [str(t) for t in tries if not isinstance(t, Turn)]
+        assert all(isinstance(t, UsageError) for t in tries if not isinstance(t, Turn)), refused
+        said = ("being resumed", "still running", "runs in another kernel")
+        assert all(any(words in text for words in said) for text in refused), refused
+        await asyncio.to_thread(hang.wait_reached)
+        for agent in (bound, there):
+            with pytest.raises(UsageError, match=r"is still running|runs in another kernel"):
+                await agent.resume(turn.id)
+        hang.release()
+        assert (await resumed.wait()).status == "completed"
+        assert len(model.requests) == 3
+    finally:
+        await other.aclose()
+
+
+async def test_a_prompt_with_a_key_in_it_is_not_paid_twice(own: Hermes, make: Make) -> None:
+    add, calls = _counting()
+    hang = Hang()
+    key = "sk-scripted-0123456789abcdef"
+    bound, model = make([Call("add", {"n": 1}, text=f"{key}?"), hang, Say("2 it is")], on=own, tools=[add])
+    turn = await bound.start(f"Is {key} yours?")
+    await asyncio.to_thread(hang.wait_reached)
+    _kill(own)
+    assert (await turn.wait()).status == "failed"
+    result = await (await turn.resume()).wait()
+    assert (result.text, result.status) == ("2 it is", "completed")
+    assert (calls, len(model.requests)) == ([1], 3)
+
+
 async def test_another_model_goes_on_after_the_committed_steps(own: Hermes, make: Make) -> None:
     paid: list[int] = []
 
