@@ -1,7 +1,8 @@
 """Where state lives: `.hermes-nb/` under the working directory, or HERMES_NB_HOME; private to the user.
 
-Layout: `store.db` (index of all sessions), `kernels/` (a locked file for each that lives), `instances/<name>/` (HERMES_HOME as `home/`, `journal.db`, `worker.log`), and a
-`.gitignore` that keeps all of it out of a repository. One process holds one instance folder, by a lock.
+Layout: `store.db` (index of all sessions), `kernels/` (a locked file for each that lives), `instances/<name>/` (HERMES_HOME
+as `home/`, `journal.db`, `worker.log`), and a `.gitignore` that keeps all of it out of a repository. One process holds one
+instance folder, by a lock.
 """
 
 from __future__ import annotations
