@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import Reasoning, ToolCall, Usage
+from hermes_nb.engine.endpoint import ChatRequest, Reasoning, Refusal, ToolCall, Usage
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -87,6 +87,34 @@ def test_a_result_that_arrived_with_the_kill_is_not_run_again(spawn: Spawn, scri
     script.in_turn(["Done."])
     assert second.run("go", tools=TOOLS, turn_id=turn_id, attempt=2)["status"] == "completed"
     assert "1" not in ran
+
+
+def test_what_came_whole_is_answered_from_the_journal_too(spawn: Spawn, script: Script) -> None:
+    refused = Refusal(503, {"error": {"message": "stream is not supported by this model"}})
+    left = [[Reasoning("r"), step(1)], ["Half "]]
+
+    def answer(request: ChatRequest) -> list[Any]:
+        return [refused] if request.is_streaming else left.pop(0)
+
+    first = spawn("w", producer="w1")
+    first.tools["step"] = lambda x: "kept"
+    first.bind(script.url, tools=TOOLS)
+    script.in_turn([""])
+    script.answer = answer
+    done = first.run("go", tools=TOOLS, turn_id="t")
+    assert (done["status"], done["text"]) == ("completed", "Half"), done["error"]
+    assert [r.is_streaming for r in script.requests] == [True, False, False]
+    first.close()
+    second = spawn("w", producer="w2")
+    second.bind(script.url, tools=TOOLS)
+    script.in_turn(["Paid again."])
+    again = second.run("go", tools=TOOLS, turn_id="t", attempt=2)
+    assert (again["status"], again["text"], len(script.requests)) == ("completed", "Half", 0)
+    told = second.events("t", "model.completed")
+    assert [(e["data"]["replayed"], e["data"].get("usage"), e["data"].get("duration_ms")) for e in told] == [
+        (True, None, None), (True, None, None),
+    ]  # fmt: skip
+    assert second.events("t", "model.delta") == []
 
 
 # Runs in a worker before anything else: another machine, another day.
