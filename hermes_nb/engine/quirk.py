@@ -15,6 +15,8 @@ All of hermes-agent 0.19.0. A test of `tests/engine/test_quirk.py` fails when a 
   files are.
 - `AIAgent._handle_max_iterations` and `AIAgent._compress_context` call the model where no middleware sees it: wrapped,
   so that the log says so.
+- `agent.context_compressor.call_llm`, by which `_compress_context` asks for its summary, is replaced: the answer is
+  committed, so that a resumed turn shortens its conversation to the same and goes on from there.
 - A wait before a retry is only said to `AIAgent._buffer_status` and `_buffer_vprint`, which keep it until the turn failed:
   heard there.
 - `tools.file_tools._resolve_path_for_task` says which file a path means; relied on to tell who may be read unasked.
@@ -26,6 +28,7 @@ All of hermes-agent 0.19.0. A test of `tests/engine/test_quirk.py` fails when a 
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import importlib
 import inspect
 import logging
@@ -67,6 +70,7 @@ def load(masker: Masker) -> SimpleNamespace:
     for name in ("agent.agent_init", "agent.conversation_loop"):
         upstream(name)._install_safe_stdio = _nothing
     _share_ssl_context(upstream("agent.ssl_verify"))
+    _hear_helpers(upstream("agent.context_compressor"))
     run_agent._openrouter_prewarm_done.set()
     run_agent.AIAgent._dump_api_request_debug = _nothing
     pricing, toolsets = upstream("agent.usage_pricing"), upstream("toolsets")
@@ -159,6 +163,24 @@ def _file_mark(path: str) -> tuple[int, int] | None:
     return None if found is None else (found.st_mtime_ns, found.st_size)
 
 
+# Who commits what a helper model answers meanwhile, on this thread.
+_HELPED: contextvars.ContextVar[Callable[[Mapping[str, Any], Callable[[], Any]], Any] | None] = contextvars.ContextVar(
+    "hermes_nb_helped", default=None
+)
+
+
+def _hear_helpers(compressor: Any) -> None:
+    original: Callable[..., Any] = compressor.call_llm
+
+    def call_llm(*args: Any, **options: Any) -> Any:
+        heard = _HELPED.get()
+        if heard is None:
+            return original(*args, **options)
+        return heard({"messages": options.get("messages") or []}, lambda: original(*args, **options))
+
+    compressor.call_llm = call_llm
+
+
 def tame(agent: Any) -> None:
     """What each new AIAgent needs."""
     if urlsplit(agent.base_url or "").hostname in ("127.0.0.1", "localhost", "::1"):
@@ -248,6 +270,9 @@ class Listener(Protocol):
 
     def on_compressing(self) -> None:
         """The conversation is about to be shortened, by a model call; may raise a BaseException to prevent it."""
+
+    def call_helper(self, request: Mapping[str, Any], send: Callable[[], Any]) -> Any:
+        """The answer of the model that shortens the conversation: `send` asks it."""
 
     def on_compressed(self, n_before: int, n_after: int, spent: Spent) -> None:
         """The conversation was shortened, by a model call that cost `spent`."""
@@ -347,8 +372,12 @@ def listen(agent: Any, listener: Listener) -> Callable[[], None]:
     def compress(messages: list[Any], *args: Any, **options: Any) -> Any:
         n_before = len(messages)
         listener.on_compressing()
-        with spending() as spent:
-            result = cls._compress_context(agent, messages, *args, **options)
+        token = _HELPED.set(listener.call_helper)
+        try:
+            with spending() as spent:
+                result = cls._compress_context(agent, messages, *args, **options)
+        finally:
+            _HELPED.reset(token)
         listener.on_compressed(n_before, len(result[0]), spent)
         return result
 

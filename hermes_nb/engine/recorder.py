@@ -272,6 +272,13 @@ class Recorder:
             self.tally.count_model_call(reply.usage, cost_usd)
         self.emit("model.completed", data, span_id=call.span_id)
 
+    def keep_helper(self, print_: str, body: Mapping[str, Any] | None) -> None:
+        """A helper model of Hermes's answered: commit it; None for one that was committed before."""
+        occurrence = self._successes[print_]
+        self._successes[print_] += 1
+        if body is not None:
+            self._keep(Response(self.turn_id, print_, occurrence, self.attempt, dict(body)))
+
     def _keep(self, response: Response) -> None:
         if self.broken is not None:
             raise self.broken

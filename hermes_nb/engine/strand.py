@@ -15,7 +15,7 @@ from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.budget import Budget
 from hermes_nb.engine.call_id import make_unique, used_in
 from hermes_nb.engine.carried import Carried, Key
-from hermes_nb.engine.fingerprint import with_date, with_prompts
+from hermes_nb.engine.fingerprint import fingerprint, with_date, with_prompts
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
 from hermes_nb.engine.recording import Recording
@@ -121,6 +121,24 @@ class Strand:
             bound=lambda: reply.bound(request, asker, hermes, is_free=provider == "offline"),
             knows_price=lambda: reply.knows_price(asker, hermes),
         )  # fmt: skip
+
+    def call_helper(self, request: Mapping[str, Any], send: Callable[[], Any]) -> tuple[Any, bool]:
+        """The answer of a helper model: committed and True, or from it and then committed, and False.
+
+        Its key is its place in the turn: what it is asked also holds what its process remembers of earlier turns.
+        """
+        with _Ours():
+            print_ = fingerprint({"helper_after": len(self.recorder.replies)})
+            kept = self._replay.get((print_, self.recorder.next_occurrence(print_)))
+            if kept is not None and self.recorder.tally.n_model_calls == 0:  # so far all was as before
+                self.recorder.keep_helper(print_, None)
+                return reply.rebuild(kept), True
+            if self._recording is not None:
+                self._recording.miss(request)
+        answer = send()
+        with _Ours():
+            self.recorder.keep_helper(print_, reply.plain(answer))
+        return answer, False
 
     def check_budget(self) -> None:
         """Raise BudgetSpent when no further model call is allowed, be it one of Hermes's own."""

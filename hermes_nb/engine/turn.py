@@ -81,7 +81,7 @@ class Turn:
         self._agent: Any = None
         self._hermes: Any = None
         self._strands: dict[str, Strand] = {}
-        self._is_compressed = False
+        self._is_compressed = self._is_helper_replayed = False
         self._timer: threading.Timer | None = None
 
     def _make_questions(self) -> Questions:
@@ -207,7 +207,7 @@ class Turn:
 
     def _converse(self, bound: BoundAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
         prompt = self._prompt
-        agent = bound.take(self.session_id, self._tools)
+        agent = bound.take(self.session_id, self._tools, is_resumed=self._recorder.attempt > 1)
         agent.stream_delta_callback = self._recorder.on_delta
         agent.reasoning_callback = self._recorder.on_reasoning
         agent.clarify_callback = self._questions.clarify
@@ -358,13 +358,20 @@ class Turn:
 
     def on_compressing(self) -> None:
         """Hermes is about to shorten the conversation with a call of its own."""
+        self._is_helper_replayed = False
         self._strand({}).check_budget()
+
+    def call_helper(self, request: Mapping[str, Any], send: Callable[[], Any]) -> Any:
+        """The answer of the model that shortens the conversation."""
+        answer, self._is_helper_replayed = self._strand({}).call_helper(request, send)
+        return answer
 
     def on_compressed(self, n_before: int, n_after: int, spent: quirk.Spent) -> None:
         """Hermes shortened the conversation with a call of its own."""
         self._is_compressed = True
         self._recorder.tally.count_helper(spent.data())
         counts = {"n_messages_before": n_before, "n_messages_after": n_after}
+        counts |= {"replayed": True} if self._is_helper_replayed else {}
         self._recorder.emit("context.compressed", counts | spent.data())
 
     def _on_status(self, kind: str, text: str) -> None:

@@ -117,6 +117,31 @@ def test_what_came_whole_is_answered_from_the_journal_too(spawn: Spawn, script: 
     assert second.events("t", "model.delta") == []
 
 
+def test_a_conversation_that_was_shortened_goes_on_as_it_was(spawn: Spawn, script: Script) -> None:
+    config = {"model": {"context_length": 64_000}, "compression": {"threshold": 0.5, "protect_last_n": 4}}
+    history = []
+    for n in range(60):
+        history.append({"role": "user", "content": f"question {n} " * 60})
+        history.append({"role": "assistant", "content": f"answer {n} " * 300})
+    first = spawn("w", producer="w1")
+    first.tools["step"] = lambda x: "kept"
+    first.bind(script.url, tools=TOOLS, config=config)
+    script.in_turn(["A summary."], [step(1)], ["Done."])
+    first.run("now?", tools=TOOLS, turn_id="t", history=history)
+    (before,) = first.events("t", "context.compressed")
+    assert len(script.requests) == 3
+    first.close()
+    second = spawn("w", producer="w2")
+    second.bind(script.url, tools=TOOLS, config=config)
+    script.in_turn(["Paid again."])
+    done = second.run("now?", tools=TOOLS, turn_id="t", attempt=2, history=history)
+    assert (done["status"], done["text"], len(script.requests)) == ("completed", "Done.", 0)
+    again = second.run("now?", tools=TOOLS, turn_id="t", attempt=3, history=history)  # now by a worker that remembers
+    assert (again["text"], len(script.requests)) == ("Done.", 0)
+    after = second.events("t", "context.compressed")[-1]
+    assert after["data"] == {**{k: v for k, v in before["data"].items() if k.startswith("n_")}, "replayed": True}
+
+
 # Runs in a worker before anything else: another machine, another day.
 ELSEWHERE = """
 import datetime, platform
