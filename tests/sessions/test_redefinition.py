@@ -95,7 +95,7 @@ async def test_a_call_that_does_not_fit_goes_back_with_what_fits(make: Make, def
     assert '\\"there\\": {\\"type\\": \\"integer\\"' in told
     assert "The tool did not run." in told
     assert result.tools[1].value == 4
-    assert [("does not fit" in text, "%hermes tools refresh" in text) for text in said(result)] == [
+    assert [("this session shows does not fit" in text, "%hermes tools refresh" in text) for text in said(result)] == [
         (False, True), (True, True),
     ]  # fmt: skip
     assert model.requests[-1].tools == model.requests[0].tools
