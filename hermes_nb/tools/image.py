@@ -57,7 +57,7 @@ def images_in(value: Any) -> list[ContentPart]:
             continue  # a text is no name of a file here
         try:
             part = image_part("it", one)
-        except Exception:  # noqa: BLE001, S112 - a figure that can't be drawn is still described
+        except UsageError:  # what can't be drawn is still described
             continue
         if len(part.data) <= MAX_ALONG_CHARS:
             found.append(part)
@@ -98,10 +98,10 @@ def _bytes(name: str, value: Any) -> bytes:
             raise UsageError(f"{name} can't be read as a file: {exc.strerror or exc}.") from exc
     figure = _figure_of(value)
     if figure is not None:
-        return _written(lambda file: figure.savefig(file, format="png", bbox_inches="tight"))
+        return _written(name, lambda file: figure.savefig(file, format="png", bbox_inches="tight"))
     if _is(value, "PIL.Image", "Image"):
-        kept = value if value.mode in _PNG_MODES else value.convert("I;16" if value.mode == "I" else "RGB")
-        return _written(lambda file: kept.save(file, format="PNG"))
+        mode = value.mode if value.mode in _PNG_MODES else "I;16" if value.mode == "I" else "RGB"
+        return _written(name, lambda file: value.convert(mode).save(file, format="PNG"))
     if _is(value, "IPython.display", "Image") and isinstance(value.data, bytes):
         return bytes(value.data)
     if _is(value, "plotly.graph_objects", "Figure"):
@@ -123,7 +123,10 @@ def _is(value: Any, module: str, name: str) -> bool:
     return isinstance(found, type) and isinstance(value, found)
 
 
-def _written(write: Any) -> bytes:
+def _written(name: str, write: Any) -> bytes:
     file = io.BytesIO()
-    write(file)
+    try:
+        write(file)
+    except Exception as exc:
+        raise UsageError(f"{name} can't be drawn: {type(exc).__name__}: {exc}".rstrip(".") + ".") from exc
     return file.getvalue()

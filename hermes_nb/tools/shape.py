@@ -305,8 +305,8 @@ def _rich_text(value: Any) -> str:
             shown = shown[0] if isinstance(shown, tuple) and shown else shown
             if isinstance(shown, Mapping):
                 shown = next((shown[mime] for mime in _MIME_TYPES if shown.get(mime)), None)
-        except Exception:  # noqa: BLE001, S112 - the next one may do
-            continue
+        except Exception:  # noqa: BLE001 - the next one may do
+            shown = None
         if isinstance(shown, str) and shown:
             return shown
     return ""

@@ -74,6 +74,8 @@ def test_a_figure_that_can_not_be_drawn_harms_nothing() -> None:
     figure.axes[0].set_title(r"$\\frac{$")
     assert images_in([figure, _png()])[0].mime_type == "image/png"
     assert len(images_in([figure, _png()])) == 1
+    with pytest.raises(UsageError, match="chart can't be drawn: ValueError"):
+        image_part("chart", figure)
 
 
 def test_images_of_a_value_are_found_and_nothing_else(tmp_path: Path) -> None:
