@@ -14,6 +14,7 @@ from hermes_nb.flyte.finding import Finding, Site
 from hermes_nb.flyte.plan import Plan, plan_of
 from hermes_nb.flyte.scan import site_of
 from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE
+from hermes_nb.flyte.submit import config_file, connect, known_endpoint
 from hermes_nb.model.agent import OFFLINE
 
 TYPE_CHECKING = False
@@ -47,11 +48,18 @@ async def preflight(bound: BoundAgent, config: Flyte | None = None) -> Plan:
     from hermes_nb.flyte.runtime import Flyte
 
     config = config or Flyte()
-    await asyncio.to_thread(_sdk.adapter)
+    await asyncio.to_thread(_imported, config)
     plan = await asyncio.to_thread(checked, bound, config)
     if config.mode == "remote":
         plan.findings += await reachable(config)
     return plan
+
+
+def _imported(config: Flyte) -> None:
+    """Import what the checks need, which takes a second or two the first time and is nobody's silence."""
+    _sdk.adapter()
+    if config.mode == "remote":
+        _sdk.sdk("flyte.remote")
 
 
 def checked(bound: BoundAgent, config: Flyte) -> Plan:
@@ -205,12 +213,10 @@ def _image(plan: Plan) -> Iterator[Finding]:
 
 async def reachable(config: Flyte) -> list[Finding]:
     """What is wrong with the way to the control plane; [] when it answers."""
-    from hermes_nb.flyte.submit import connect
-
     try:
         await asyncio.wait_for(connect(config), REACH_S * 4)
     except TimeoutError:
-        return [Finding("endpoint", "Flyte did not let us in within 6 s.", "Check the endpoint and sign in.")]
+        return [_silence(str(config.endpoint or config_file() or "the endpoint of flyte.init"), REACH_S * 4)]
     except ValueError as exc:
         return [Finding("endpoint", str(exc))]
     flyte, remote = _sdk.sdk(), _sdk.sdk("flyte.remote")
@@ -221,18 +227,28 @@ async def reachable(config: Flyte) -> list[Finding]:
         return [Finding("project", str(exc).splitlines()[0], cure)]
     try:
         async with asyncio.timeout(REACH_S):
-            async for _ in remote.Run.listall.aio(limit=1, project=project, domain=domain):
-                break
+            domains = [d.id for d in (await remote.Project.get.aio(project)).pb2.domains]
     except TimeoutError:
-        return [Finding("endpoint", f"Flyte did not answer within {REACH_S:g} s.", "Check the endpoint.")]
+        return [_silence(str(known_endpoint()), REACH_S)]
     except Exception as exc:  # noqa: BLE001 - whatever the client raises, the promotion can't start
-        return [_refusal(" ".join(str(exc).split())[:300], f"{project!r} (domain {domain!r})")]
+        return _refusal(exc, str(project))
+    if domains and domain not in domains:
+        text = f"Project {project!r} has no domain {domain!r}."
+        return [Finding("project", text, f"It has: {', '.join(domains)}.")]
     return []
 
 
-def _refusal(text: str, project: str) -> Finding:
-    said = text.lower().replace("_", " ")
-    if "not found" in said:
-        return Finding("project", f"Project {project} was not found.", "Choose one that is there.")
-    code = "credentials" if "unauthenticated" in said or "permission" in said else "endpoint"
-    return Finding(code, f"Flyte can't be used: {text}", "Check the endpoint and sign in again.")
+def _silence(place: str, waited_s: float) -> Finding:
+    return Finding("endpoint", f"Flyte at {place} did not answer within {waited_s:g} s.", "Check the endpoint and sign in.")
+
+
+def _refusal(error: Exception, project: str) -> list[Finding]:
+    code = str(getattr(getattr(error, "code", None), "value", ""))
+    if code == "unimplemented":  # an older control plane does not tell of its projects; the submission will
+        return []
+    if code == "not_found":
+        return [Finding("project", f"Project {project!r} was not found at {known_endpoint()}.", "Choose one that is there.")]
+    text = f"Flyte at {known_endpoint()} can't be used: {code} {' '.join(str(error).split())[:300]}"
+    if code in ("unauthenticated", "permission_denied"):
+        return [Finding("credentials", text, "Check who you are signed in as, and sign in again.")]
+    return [Finding("endpoint", text, "Check the endpoint.")]

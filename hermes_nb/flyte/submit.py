@@ -33,7 +33,7 @@ async def connect(config: Flyte) -> None:
         UsageError: Nothing says where the control plane is, or the user's own `flyte.init` names another.
     """
     flyte = _sdk.sdk()
-    known = _endpoint()
+    known = known_endpoint()
     if known is not None:
         if config.endpoint and config.endpoint.rpartition("/")[2] != known.rpartition("/")[2]:
             raise UsageError(
@@ -55,7 +55,7 @@ async def connect(config: Flyte) -> None:
             )
 
 
-def _endpoint() -> str | None:
+def known_endpoint() -> str | None:
     """The control plane that `flyte.init` connected this process to; None before."""
     client = _sdk.sdk("flyte._initialize")._get_init_config()  # 2.12 has no public way to ask without raising
     client = None if client is None else client.client

@@ -19,7 +19,7 @@ from hermes_nb.flyte.preflight import checked
 from hermes_nb.flyte.runtime import Flyte
 from hermes_nb.testing import Call, Fail, Say, ScriptedModel
 from tests.flyte.agents import ask, bind, opened
-from tests.flyte.scripts import n_replies
+from tests.flyte.scripts import body_text, n_replies
 
 SCRIPT = Path(__file__).parent / "trap_script.py"
 
@@ -122,8 +122,13 @@ async def test_6_a_local_retry_replays_from_our_journal(tmp_path: Path) -> None:
         result = await ask(bind(hermes, model), mode="local", retries=1)
     assert (result.status, result.text) == ("completed", "Sunny.")
     assert [n_replies(r) for r in model.requests] == [0, 1, 1]  # the first reply was not paid for again
+    report = body_text(Path(result.raw["report"]).read_text())
     last = [s for s in result.spans if s.attempt == 2]
     assert [(s.kind, s.replayed) for s in last if s.kind != "turn"] == [("model", True), ("tool", True), ("model", False)]
+    # and the Agent tab has a row for each step of the last attempt, as on a cluster
+    agent_tab = report.split("Hermes agent")[1].split("final answer")[0]
+    assert [agent_tab.count(t) for t in ("model turn", "model turn · replayed", "tool · replayed")] == [2, 1, 1]
+    assert agent_tab.index("model turn · replayed") < agent_tab.index("tool · replayed") < agent_tab.index("Sunny.")
 
 
 def test_10_a_child_is_known_again_whatever_the_hash_seed(tmp_path: Path) -> None:
