@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import keyword
 import pprint
 import sys
 import textwrap
@@ -36,8 +37,12 @@ def export(plan: Plan, path: str | Path) -> Path:
         path: The file to write; an existing one is replaced.
 
     Raises:
-        UsageError: A tool's source can't be found, or a variable it uses can't be written as source.
+        UsageError: A tool's source can't be found, a variable it uses can't be written as source, or a key would be in it.
     """
+    secrets = [f for f in plan.fatal if f.code == "secret"]
+    if secrets:
+        lines = "\n".join(f"- {f}" for f in secrets)
+        raise UsageError(f"Nothing was written, because a key would be in the file:\n{lines}")
     path = Path(path)
     path.write_text(source(plan), encoding="utf-8")
     return path
@@ -49,7 +54,7 @@ def source(plan: Plan) -> str:
     parts = _Parts()
     for tool in plan.tools.values():
         parts.take(tool)
-    name = spec.environment_name.replace("-", "_")
+    name = _identifier(spec.environment_name, {_function_name(t) for t in plan.tools.values()} | parts.names)
     image = _image(plan)
     secrets = ", ".join(f"flyte.Secret(key={k!r}, as_env_var={v!r})" for v, k in spec.secrets.items())
     lines = [
@@ -97,6 +102,11 @@ class _Parts:
         self.definitions: list[str] = []
         self._seen: set[str] = set()
 
+    @property
+    def names(self) -> set[str]:
+        """What is defined or imported by name."""
+        return set(self._seen)
+
     def take(self, tool: Tool) -> None:
         for function in functions_in(tool.remote.func if how(tool) == "task" else tool.function):
             self._names(function, tool)
@@ -122,6 +132,13 @@ class _Parts:
                 self.imports.add(f"from {module.__name__} import {own}" + (f" as {name}" if name != own else ""))
         else:
             self.definitions += [f"{name} = {_literal(name, value, tool)}", ""]
+
+
+def _identifier(name: str, taken: set[str]) -> str:
+    """A name that Python and the module allow for the agent's function."""
+    name = name.replace("-", "_")
+    name = f"agent_{name}" if not name.isidentifier() or keyword.iskeyword(name) else name
+    return f"{name}_agent" if name in taken | {"env", "tool", "run_agent", "flyte", "os"} else name
 
 
 def _own_name(value: Any) -> str:

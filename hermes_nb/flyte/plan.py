@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _IN_IMAGE = frozenset({"hermes-agent", "flyte", "flyteplugins-agents-hermes", "pydantic", "hermes-nb", "cloudpickle"})
 
-_IMPOSSIBLE = frozenset({"unpicklable", "package", "endpoint", "credentials", "project"})  # allowed or not, it would fail
+_IMPOSSIBLE = frozenset({"unpicklable", "package"})  # allowed or not, it would fail
 
 
 @dataclass

@@ -101,6 +101,17 @@ def test_it_is_readable_and_names_no_notebook(tmp_path: Path) -> None:
     assert text.index("import flyte") < text.index("env = flyte.TaskEnvironment") < text.index("@tool")
 
 
+def test_a_key_is_never_written_out(tmp_path: Path) -> None:
+    names = notebook(tmp_path)
+    names["RATES"] = {"gold": "ghp_" + "a1B2" * 9}
+    with opened(tmp_path / "state") as hermes:
+        plan = planned(hermes, names, Model("m", "custom", "https://models.example/v1"))
+        with pytest.raises(UsageError, match="RATES") as refused:
+            export(plan, tmp_path / "shop.py")
+    assert "ghp_" not in str(refused.value)
+    assert not (tmp_path / "shop.py").exists()
+
+
 def test_what_has_no_source_is_refused(tmp_path: Path) -> None:
     names = notebook(tmp_path)
     names["RATES"] = {"gold": object()}

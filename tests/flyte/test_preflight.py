@@ -128,6 +128,60 @@ def test_each_other_fault_has_its_code(hermes: Hermes, monkeypatch: pytest.Monke
     assert codes(hermes, model="offline") == []
 
 
+def test_a_tools_own_image_is_looked_at_as_the_agents(hermes: Hermes) -> None:
+    def one() -> int:
+        """One."""
+        return 1
+
+    import flyte
+
+    env = flyte.TaskEnvironment("own-image", image="ghcr.io/x/y:py3.9-v1")
+
+    @env.task
+    async def two() -> int:
+        """Two."""
+        return 2
+
+    found = checked(bound(hermes, tool(one, remote={"image": "ghcr.io/x/y:py3.8-v1"}), tool(two.func, remote=two)), Flyte())
+    assert [(f.code, f.site.tool) for f in found.fatal] == [("python", "one"), ("python", "two")]
+
+
+def test_a_key_is_found_wherever_it_travels(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "ghp_" + "a1B2" * 9
+    (tmp_path / "my_keys.py").write_text(f"KEY = {key!r}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = in_notebook("import my_keys\ndef f() -> int:\n    'F.'\n    return len(my_keys.KEY)\n")
+    plan = checked(bound(hermes, tool(names["f"]), instructions=f"Use {key}."), Flyte(env_vars={"GITHUB_TOKEN": key}))
+    assert [f.code for f in plan.fatal] == ["secret"] * 3
+    assert [f.where for f in plan.fatal] == [
+        "The agent's instructions or config", "Flyte(env_vars={'GITHUB_TOKEN': ...})", "Module my_keys.py"
+    ]  # fmt: skip
+    assert key not in str(plan.fatal)
+
+
+@pytest.mark.parametrize("name", ["a--b", "a_.b", "class", "Shop.v2", "x-", "Get_-_rate", "flyte"])
+def test_any_agents_name_gives_an_environment_and_a_module(hermes: Hermes, name: str) -> None:
+    import ast
+
+    from hermes_nb.flyte.export import source
+
+    def get__rate() -> int:
+        """A name with two underscores."""
+        return 1
+
+    agent = Agent(name, model=REMOTE_MODEL, tools=[tool(get__rate)])
+    plan = checked(hermes.bind(agent), Flyte(mode="local"))
+    assert plan.fatal == []
+    plan.task()  # Flyte accepts the names
+    assert isinstance(ast.parse(source(plan)).body[-1], ast.AsyncFunctionDef)
+
+
+@pytest.mark.parametrize("options", [{"mode": "moon"}, {"retries": -1}, {"secrets": "KEY"}, {"allow": "secret"}])
+def test_a_configuration_that_makes_no_sense_is_refused_at_once(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(options))):
+        Flyte(**options)
+
+
 def test_a_package_that_is_not_installed_here_is_named(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
     present = _sdk.versions()
     monkeypatch.setattr(_sdk, "versions", lambda: {**present, "flyteplugins-agents-hermes": ""})

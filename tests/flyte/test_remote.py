@@ -96,6 +96,45 @@ async def test_stop_aborts_the_run(plane: LoopbackPlane, hermes: Hermes) -> None
     assert plane.run(name).root.phase == ABORTED
 
 
+async def test_a_stop_before_the_run_has_a_name_aborts_it_all_the_same(plane: LoopbackPlane, hermes: Hermes) -> None:
+    n_before = len(plane.store.runs)
+    with ScriptedModel([Say("Too late.")]) as model:
+        turn = await bind(hermes, model).promote("Think.", **REMOTE)
+        while not any(e.data.get("phase") == "submitting" for e in turn.events):
+            await asyncio.sleep(0.01)
+        result = await turn.stop()
+        assert result.status == "stopped"
+        async with asyncio.timeout(30):
+            while len(plane.store.runs) == n_before or not plane.run(list(plane.store.runs)[-1]).root.done:
+                await asyncio.sleep(0.05)
+        assert plane.run(list(plane.store.runs)[-1]).root.phase == ABORTED
+        assert not model.requests
+
+
+async def test_a_control_plane_that_is_away_for_a_while_loses_no_turn(plane: LoopbackPlane, hermes: Hermes) -> None:
+    with ScriptedModel(lambda request: Hang()) as model:
+        turn = await bind(hermes, model).promote("Think.", **REMOTE)
+        await asyncio.to_thread(model.wait_for_requests, 1, 60)
+        n_calls = len(plane.calls)
+        # what the notebook asks, not what the container does
+        plane.refused = ("RunService/GetRunDetails", "RunService/GetActionDetails", "RunService/WatchActionDetails")
+        plane.refusal = "unavailable"
+        await asyncio.sleep(2.0)
+        plane.refusal, plane.refused = "", ("",)
+        model.release()
+        result = await asyncio.wait_for(turn.wait(), 60)
+        assert (result.status, result.text) == ("completed", "Released.")
+        assert len(plane.calls) > n_calls
+
+
+async def test_two_agents_at_once_are_two_runs(plane: LoopbackPlane, hermes: Hermes) -> None:
+    with ScriptedModel(lambda request: Say(f"To {request.body['messages'][-1]['content'][-1]}.")) as model:
+        bound = [bind(hermes, model, name=f"Analyst.{n}") for n in (1, 2)]
+        results = await asyncio.gather(*(ask(b, f"I am {n}") for n, b in enumerate(bound, 1)))
+    assert [r.text for r in results] == ["To 1.", "To 2."]
+    assert len({r.raw["run"] for r in results}) == 2
+
+
 async def test_a_closed_notebook_leaves_its_run_alone_and_another_takes_it_up(plane: LoopbackPlane, tmp_path: Path) -> None:
     with ScriptedModel(by_turn(TWO_CITIES)) as model:
         with opened(tmp_path / "state") as first:

@@ -59,7 +59,8 @@ class LoopbackPlane:
         self.org, self.project, self.domain = org, project or f"loopback-{uuid.uuid4().hex[:8]}", domain
         self.store = Store(self.root)
         self.executor = Executor(self.store, org=org, env=dict(env or {}), secrets=dict(secrets or {}))
-        self.refusal = ""  # a code of Connect's: what every call is answered with, as by a sign-in that has expired
+        self.refusal = ""  # a code of Connect's: what calls are answered with, as by a sign-in that has expired
+        self.refused: tuple[str, ...] = ("",)  # ... those whose path ends so
         self.calls: list[str] = []  # every RPC path served, in order
         apps, self._proxy = applications(self.store, self.executor, self.project, self.domain)
         self._routes = {app.path: app for app in apps}
@@ -138,7 +139,7 @@ class LoopbackPlane:
         if path.startswith("/files/"):
             await self._files(scope["method"], self.root / path.removeprefix("/files/"), receive, send)
             return
-        if self.refusal:
+        if self.refusal and path.endswith(self.refused):
             body = json.dumps({"code": self.refusal, "message": f"{self.refusal}: the loopback plane refuses"}).encode()
             await _respond(send, 401, body, content_type="application/json")
             return
