@@ -141,6 +141,9 @@ def _travelling(plan: Plan) -> Iterator[tuple[str, bytes, Site]]:
     """All bytes that travel, by tool: its name, or "" where it is nobody's, and where they come from."""
     for name, data in plan.pickles.items():
         yield name, data, site_of(plan.tools[name].function, name)
+    for name in plan.taken.keys() - plan.pickles.keys():  # what can't travel yet may hold a key all the same
+        data = b"".join(bundles.pickled(value) or b"" for value in plan.taken[name].variables.values())
+        yield name, data, site_of(plan.tools[name].function, name)
     yield "", plan.spec.to_json().encode(), Site(text="The agent's instructions or config")
     for variable, value in plan.config.env_vars.items():
         yield "", str(value).encode(), Site(text=f"Flyte(env_vars={{{variable!r}: ...}})")

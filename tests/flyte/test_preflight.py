@@ -66,6 +66,13 @@ def test_an_unpicklable_variable_is_named_with_its_tool_and_cure(hermes: Hermes)
     assert "inside the function" in finding.cure
 
 
+def test_a_key_is_found_beside_a_variable_that_can_not_travel(hermes: Hermes) -> None:
+    source = "def f() -> int:\n    'F.'\n    with LOCK:\n        return len(TOKEN)\n"
+    names = in_notebook(source, LOCK=threading.Lock(), TOKEN="ghp_" + "a1B2" * 9)
+    found = checked(bound(hermes, tool(names["f"])), Flyte()).fatal
+    assert [(f.code, f.variable) for f in found] == [("unpicklable", "LOCK"), ("secret", "TOKEN")]
+
+
 def test_a_secret_in_a_variable_is_found_by_value_and_by_shape(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890-abcdef")
     source = "def a() -> str:\n    'A.'\n    return TOKEN\n\ndef b() -> str:\n    'B.'\n    return CONFIG['key']\n"

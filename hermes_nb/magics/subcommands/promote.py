@@ -88,9 +88,10 @@ def _is_shown_only(plan: Plan, options: argparse.Namespace) -> bool:
     from hermes_nb.flyte.submit import refuse
 
     if options.export:
-        from hermes_nb.flyte.export import export
+        from hermes_nb.flyte.export import entry, export
 
-        print(f"Wrote {export(plan, options.export)}. Run it with: flyte run {options.export} ... --prompt '...'")
+        path = export(plan, options.export)
+        print(f"Wrote {path}. Run it with: flyte run {path} {entry(path)} --prompt '...'")
         return True
     if options.dry_run:
         print(describe(plan))
