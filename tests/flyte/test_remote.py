@@ -68,6 +68,8 @@ async def test_a_crash_is_not_paid_for_twice_and_both_views_agree(
     assert (result.status, result.text) == ("completed", "Both sunny.")
     assert asked(model) == [0, 1, 2]  # each model call once
     assert plane.run(result.raw["run"]).root.attempts[1:]
+    phases = [(e.attempt, e.data["phase"]) for e in result.events if e.kind == "flyte.run"]
+    assert (phases[0], phases[-1]) == ((1, "submitting"), (2, "succeeded"))
     replayed = [s for s in result.spans if s.replayed]
     assert [s.kind for s in replayed] == ["model"]
     assert all(s.duration_ms is None and not s.usage for s in replayed)

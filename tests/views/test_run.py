@@ -53,7 +53,7 @@ def test_a_log_can_break_out_of_nothing() -> None:
     for drawn in (markdown.render(events), html.render(events)):
         assert drawn.count("</pre>") == 1
         assert "<script" not in drawn
-    assert "\x1b" not in text.render(events) + markdown.render(events)
+    assert "\x1b" not in text.render(events) + markdown.render(events) + html.render(events)
     assert "&lt;/pre&gt;" in markdown.render(events)
 
 
