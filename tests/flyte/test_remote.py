@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import flyte
 import flyte.remote
 import pytest
 
@@ -185,6 +186,42 @@ async def test_one_idempotency_key_is_one_run(plane: LoopbackPlane, hermes: Herm
     assert first.raw["run"] == second.raw["run"] != third.raw["run"]
     assert len(plane.store.runs) == n_before + 2
     assert len(model.requests) == 2
+
+
+async def test_a_tool_has_retries_cache_and_resources_of_its_own(
+    plane: LoopbackPlane, hermes: Hermes, tmp_path: Path
+) -> None:
+    tries, reads = tmp_path / "tries", tmp_path / "reads"
+
+    @tool(remote={"retries": 1, "resources": flyte.Resources(cpu=2, memory="300Mi")})
+    def flaky() -> str:
+        """Fails at first."""
+        with tries.open("a") as file:
+            file.write("x")
+        if tries.stat().st_size == 1:
+            raise RuntimeError("not yet")
+        return "up"
+
+    @tool(remote={"cache": "auto"})
+    def slow(n: int) -> int:
+        """Worth keeping."""
+        with reads.open("a") as file:
+            file.write("x")
+        return n * 2
+
+    steps = by_turn([[Call("flaky"), Call("slow", {"n": 2})], Call("slow", {"n": 2}), Say("Done.")])
+    with ScriptedModel(steps) as model:
+        result = await ask(bind(hermes, model, flaky, slow), "Go.")
+    assert [(t.name, t.status, t.content) for t in sorted(result.tools, key=lambda t: t.name)] == [
+        ("flaky", "ok", "up"), ("slow", "ok", "4"), ("slow", "ok", "4")
+    ]  # fmt: skip
+    assert (tries.read_text(), reads.read_text()) == ("xx", "x")
+    actions = {a.task_name.rpartition(".")[2]: a for a in plane.run(result.raw["run"]).actions.values()}
+    assert len(actions["flaky"].attempts) == 2
+    spec = actions["flaky"].spec
+    assert spec is not None
+    wanted = {str(r.value) for r in spec.task_template.container.resources.requests}
+    assert {"2", "300Mi"} <= wanted
 
 
 async def test_inline_tools_share_their_state_and_a_conversation_goes_on(plane: LoopbackPlane, hermes: Hermes) -> None:
