@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -47,7 +48,7 @@ def parser() -> Parser:
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Look, then export or submit, and block until the end."""
     bound, config = _wanted(context, options)
-    plan = context.hermes.io.call(_looked(bound, config))
+    plan = context.hermes.io.call(_looked(bound, config, options))
     if not _is_shown_only(plan, options):
         asked = _submit(context, bound, config, options, cell)
         if not options.background:
@@ -57,7 +58,7 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """The same on the cell's own loop."""
     bound, config = _wanted(context, options)
-    plan = await context.hermes.io.awaited(_looked(bound, config))
+    plan = await context.hermes.io.awaited(_looked(bound, config, options))
     if not _is_shown_only(plan, options):
         asked = _submit(context, bound, config, options, cell)
         if not options.background:
@@ -73,9 +74,11 @@ def _wanted(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
     return context.pick(options.agent), runtime
 
 
-async def _looked(bound: Any, config: Flyte) -> Plan:
-    from hermes_nb.flyte.preflight import preflight
+async def _looked(bound: Any, config: Flyte, options: argparse.Namespace) -> Plan:
+    from hermes_nb.flyte.preflight import checked, preflight
 
+    if options.export:  # a file needs no control plane
+        return await asyncio.to_thread(checked, bound, config)
     return await preflight(bound, config)
 
 
@@ -85,9 +88,10 @@ def _is_shown_only(plan: Plan, options: argparse.Namespace) -> bool:
     from hermes_nb.flyte.submit import refuse
 
     if options.export:
-        from hermes_nb.flyte.export import export
+        from hermes_nb.flyte.export import entry, export
 
-        print(f"Wrote {export(plan, options.export)}. Run it with: flyte run {options.export} ... --prompt '...'")
+        path = export(plan, options.export)
+        print(f"Wrote {path}. Run it with: flyte run {path} {entry(path)} --prompt '...'")
         return True
     if options.dry_run:
         print(describe(plan))
