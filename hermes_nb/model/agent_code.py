@@ -75,11 +75,22 @@ def agent_code(
         elif name == "toolsets":
             text = "[" + ", ".join(map(quoted, value)) + "]"
         else:
-            text = quoted(value) if isinstance(value, str) else repr(value)
+            text = _plain(value)
         lines.append(f"    {name}={text},")
     head = (["import os", ""] if needs_os else []) + [f"from hermes_nb import {', '.join(imports)}", ""]
     line = f"%hermes agent {variable} {options}".rstrip()
     return "\n".join([*head, f"{variable} = Agent(", *lines, ")", line])
+
+
+def _plain(value: Any) -> str:
+    """Plain data as Python writes it, texts in double quotes."""
+    if isinstance(value, str):
+        return quoted(value)
+    if type(value) is dict:
+        return "{" + ", ".join(f"{_plain(k)}: {_plain(v)}" for k, v in value.items()) + "}"
+    if type(value) is list:
+        return "[" + ", ".join(map(_plain, value)) + "]"
+    return repr(value)
 
 
 def _tool(tool: Any, agent: Agent, name_of: Callable[[Any], str | None]) -> str:

@@ -13,7 +13,7 @@ from hermes_nb.tools.secret import environment_masker
 from hermes_nb.views import _card
 from hermes_nb.widgets._choices import choices
 from hermes_nb.widgets._form import EMPTY, Draft, form_of, read
-from hermes_nb.widgets._pane import Pane
+from hermes_nb.widgets._sheet import Sheet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,22 +52,22 @@ class AgentBuilder:
         if agent is None:  # what was declared a tool is meant for an agent
             form["tools"] = [t["variable"] for t in offered["tools"] if t["is_declared"] and not t["problem"]]
         data = {"form": form, "choices": offered, "created": None, "n": 0}
-        self.pane = Pane("builder", data, still=self.bundle, hear=self._heard)
+        self.sheet = Sheet("builder", data, still=self.bundle, hear=self._heard)
 
     def __repr__(self) -> str:
-        made = self.pane.data["created"]
+        made = self.sheet.data["created"]
         return f"<AgentBuilder: {'agent ' + made['agent'] if made else 'no agent yet'}>"
 
     def show(self) -> None:
         """Show the form in the running cell; where there are no widgets, what was made with it."""
-        self.pane.show()
+        self.sheet.show()
 
     def _ipython_display_(self) -> None:
         self.show()
 
     def bundle(self) -> dict[str, str]:
         """The static form by MIME type: text/html and text/plain, without script."""
-        made = self.pane.data["created"]
+        made = self.sheet.data["created"]
         if made is None:
             return {"text/html": f"<div>{html.escape(WAITING)}</div>", "text/plain": WAITING}
         code = f'<pre style="margin:6px 0 0;white-space:pre-wrap">{html.escape(made["code"])}</pre>'
@@ -85,7 +85,7 @@ class AgentBuilder:
         if kind == "check":
             send({"t": "checked", "id": message.get("id"), **_told(self._read(form))})
         elif kind == "refresh":
-            self.pane.tell(choices=choices(self._namespace()))
+            self.sheet.tell(choices=choices(self._namespace()))
         elif kind == "create":
             answer = self._create(form, message.get("n"))
             send({**answer, "by": message.get("by")})
@@ -96,7 +96,7 @@ class AgentBuilder:
     def _create(self, form: Mapping[str, Any], n: Any) -> dict[str, Any]:
         """Make the agent, once for each state of the form that was seen: two tabs that click at once make one."""
         with self._lock:
-            seen = self.pane.data["n"]
+            seen = self.sheet.data["n"]
             if n != seen:
                 text = "Another view of this form has just made the agent. Look at it, then change it if you like."
                 return {"t": "refused", "text": text, "errors": {}, "code": ""}
@@ -112,9 +112,9 @@ class AgentBuilder:
                 "agent": bound.name, "variable": draft.variable, "code": draft.code, "problem": "",
                 "lines": _lines(bound, draft.runtime),
             }  # fmt: skip
-            self.pane.tell(created=created, n=seen + 1)
+            self.sheet.tell(created=created, n=seen + 1)
         self._watch(bound)
-        self.pane.settle()
+        self.sheet.settle()
         return {"t": "created", "code": draft.code}
 
     def _watch(self, bound: BoundAgent) -> None:
@@ -122,9 +122,9 @@ class AgentBuilder:
 
         def told(future: Any) -> None:
             error = None if future.cancelled() else future.exception()
-            made = self.pane.data["created"]
+            made = self.sheet.data["created"]
             if error is not None and made and self.bound is bound:
-                self.pane.tell(created={**made, "problem": environment_masker().text(str(error))})
+                self.sheet.tell(created={**made, "problem": environment_masker().text(str(error))})
 
         bound.hermes.io.submit(bound.instance.worker.bound(bound.agent_id)).add_done_callback(told)
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import HermesNbError, MissingPackageError, UsageError
 from hermes_nb.views import _card
-from hermes_nb.widgets._pane import Pane
+from hermes_nb.widgets._sheet import Sheet
 from hermes_nb.widgets._target import EMPTY, config_of, targets
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Promotion:
             "is_looking": False, "form": dict(EMPTY), "targets": [], "plan": None, "looked": "", "error": "", "missing": "",
             "progress": None, "result": "", "has_report": False, "n": 0,
         }  # fmt: skip
-        self.pane = Pane("promote", data, still=self.bundle, hear=self._heard)
+        self.sheet = Sheet("promote", data, still=self.bundle, hear=self._heard)
         if is_open:
             self._open()
 
@@ -86,11 +86,11 @@ class Promotion:
         Raises:
             MissingPackageError: The extra `widgets` is not installed.
         """
-        return self.pane.widget
+        return self.sheet.widget
 
     def show(self) -> None:
         """Show it in the running cell."""
-        self.pane.show(soon=self._card is not None)
+        self.sheet.show(soon=self._card is not None)
 
     def _ipython_display_(self) -> None:
         self.show()
@@ -98,7 +98,7 @@ class Promotion:
     # -- the static form ---------------------------------------------------------------------------------------------
     def bundle(self) -> dict[str, str]:
         """The static form by MIME type: card, what was found, run, answer and rows."""
-        data = self.pane.data
+        data = self.sheet.data
         rows = self._rows(data)
         if self._card is None and not rows:
             return {"text/html": f"<div>{html.escape(WAITING)}</div>", "text/plain": WAITING}
@@ -136,8 +136,8 @@ class Promotion:
         if kind == "open":
             self._open()
         elif kind == "close":
-            self.pane.tell(is_open=False)
-            self.pane.settle()
+            self.sheet.tell(is_open=False)
+            self.sheet.settle()
         elif kind == "look":
             self._look(form)
         elif kind == "submit":
@@ -151,12 +151,12 @@ class Promotion:
 
     def _open(self) -> None:
         with self._lock:
-            if self.pane.data["is_open"]:
+            if self.sheet.data["is_open"]:
                 return
-            self.pane.unsettle()
+            self.sheet.unsettle()
             found = targets(self._namespace())
             form = {**EMPTY, "target": found[0]["value"], "prompt": self._asked()}
-            self.pane.tell(is_open=True, targets=found, form=form)
+            self.sheet.tell(is_open=True, targets=found, form=form)
             self._look(form)
 
     def _asked(self) -> str:
@@ -171,9 +171,9 @@ class Promotion:
             if self.submission is not None and not self.submission.turn.is_done:
                 return
             self.submission = None
-            self.pane.unsettle()
-            self.pane.tell(progress=None, result="", has_report=False, error="", targets=targets(self._namespace()))
-            self._look(self.pane.data["form"])
+            self.sheet.unsettle()
+            self.sheet.tell(progress=None, result="", has_report=False, error="", targets=targets(self._namespace()))
+            self._look(self.sheet.data["form"])
 
     # -- looking -----------------------------------------------------------------------------------------------------
     def _look(self, form: Mapping[str, Any]) -> None:
@@ -182,7 +182,7 @@ class Promotion:
             self._looks += 1
             number, key = self._looks, _key(form)
             self._plan = None
-            self.pane.tell(is_looking=True, error="", missing="")
+            self.sheet.tell(is_looking=True, error="", missing="")
             if importlib.util.find_spec("flyte") is None:
                 self._looked(number, key, error=MissingPackageError("Flyte is not installed; it is needed to run there."))
                 return
@@ -206,13 +206,13 @@ class Promotion:
             said = "" if error is None else self.bound.hermes.masker().text(str(error) or type(error).__name__)
             missing = INSTALL if isinstance(error, MissingPackageError) else ""
             found = None if plan is None else _plain(plan)
-            self.pane.tell(is_looking=False, plan=found, looked=key, error=said, missing=missing)
+            self.sheet.tell(is_looking=False, plan=found, looked=key, error=said, missing=missing)
 
     # -- the run -----------------------------------------------------------------------------------------------------
     def _submit(self, form: Mapping[str, Any], n: Any) -> None:
         """Submit once for each state that was seen: two tabs that click at once make one run."""
         with self._lock:
-            data, plan = self.pane.data, self._plan
+            data, plan = self.sheet.data, self._plan
             if n != data["n"] or self._is_submitting or self.submission is not None:
                 return
             if plan is None or data["looked"] != _key(form):
@@ -227,10 +227,10 @@ class Promotion:
         with self._lock:
             self._is_submitting, self.submission = False, handle
             if handle is None:
-                self.pane.tell(error=error)
+                self.sheet.tell(error=error)
                 return
             kept = {name: form.get(name, value) for name, value in EMPTY.items()}
-            self.pane.tell(n=n + 1, form=kept, error="", progress=_told(handle.progress))
+            self.sheet.tell(n=n + 1, form=kept, error="", progress=_told(handle.progress))
         self.bound.hermes.io.submit(self._follow(handle))
 
     def _submitted(self, plan: Plan, form: Mapping[str, Any]) -> Submission:
@@ -244,7 +244,7 @@ class Promotion:
     async def _follow(self, handle: Submission) -> None:
         async for now in handle.changes():
             if not now.is_done:
-                self.pane.tell(progress=_told(now))
+                self.sheet.tell(progress=_told(now))
         result = await handle
         try:
             report = await handle.report_html()
@@ -252,8 +252,8 @@ class Promotion:
             self.bound.hermes.warn("report", f"The report of {handle.progress.run} can't be read: {exc}")
             report = ""
         told = {**_told(handle.progress), "status": result.status}
-        self.pane.tell(progress=told, result=self._result().get("text/html", ""), has_report=bool(report))
-        self.pane.settle()
+        self.sheet.tell(progress=told, result=self._result().get("text/html", ""), has_report=bool(report))
+        self.sheet.settle()
 
     def _send_report(self, handle: Submission, by: Any, send: Callable[[Mapping[str, Any]], None]) -> None:
         def told(future: Any) -> None:

@@ -58,7 +58,7 @@ class Page:
 
     @property
     def form(self) -> Any:
-        return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(FORM).locator(".hnbp").first
+        return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(FORM).locator(".hnbs").first
 
     def field(self, label: str) -> Any:
         return self.form.get_by_label(label, exact=True)
@@ -73,7 +73,7 @@ class Page:
         return sources
 
     def wait(self, script: str, what: str) -> None:
-        view = "document.querySelector('.hnbp')?.hnbp"
+        view = "document.querySelector('.hnbs')?.hnbs"
         self.notebook.wait_for(f"() => {{ const v = {view}; return {script}; }}", what, timeout_s=30)
 
     def shoot(self, name: str, *, cell: int = FORM) -> None:
@@ -157,7 +157,7 @@ def test_the_agent_is_made_and_its_code_is_in_a_new_cell(page: Page) -> None:
         '        "Answer from the data.\\n"\n        \'Be brief: it\\\'s "urgent".\'\n    ),\n'
         f'    model=Model("scripted", "custom", "{page.model.base_url}", api_key=os.environ["BUILDER_KEY"]),\n'
         '    tools=[top_customers, total],\n    toolsets=["todo"],\n    max_turns=12,\n'
-        "    session_options={'max_cost_usd': 0.5},\n)\n%hermes agent analyst"
+        '    session_options={"max_cost_usd": 0.5},\n)\n%hermes agent analyst'
     )
     page.shoot("created")
 
@@ -182,7 +182,7 @@ def test_a_change_goes_into_the_same_cell_and_keeps_the_conversation(page: Page)
 def test_two_views_make_one_agent(page: Page) -> None:
     """The second view of the notebook has the same form; both click before either has heard of the other."""
     page.notebook.command("docmanager:clone")
-    views = "[...document.querySelectorAll('.hnbp')].map(e => e.hnbp)"
+    views = "[...document.querySelectorAll('.hnbs')].map(e => e.hnbs).filter(v => v.form && v.fieldsets)"
     page.notebook.wait_for(f"() => {views}.length === 2", "two views of the form", timeout_s=30)
     n_before = page.notebook.page.evaluate(f"() => {views}[0].data.n")
     page.notebook.page.evaluate(f"() => {views}.forEach(v => v._create())")
@@ -195,7 +195,7 @@ def test_two_views_make_one_agent(page: Page) -> None:
 
 def test_a_narrow_window_still_fits(page: Page) -> None:
     page.notebook.page.set_viewport_size({"width": 560, "height": 2100})
-    page.wait("v.root.classList.contains('hnbp-narrow') && v.root.scrollWidth <= v.root.clientWidth + 1", "the narrow form")
+    page.wait("v.root.classList.contains('hnbs-narrow') && v.root.scrollWidth <= v.root.clientWidth + 1", "the narrow form")
     page.shoot("narrow")
     page.notebook.page.set_viewport_size({"width": 1400, "height": 2100})
 
@@ -203,7 +203,7 @@ def test_a_narrow_window_still_fits(page: Page) -> None:
 def test_no_serious_finding_of_axe(page: Page) -> None:
     for theme in ("light", "dark"):
         themed(page.notebook, theme)
-        assert findings(page.notebook, ".hnbp") == []
+        assert findings(page.notebook, ".hnbs") == []
     themed(page.notebook, "light")
 
 
@@ -234,7 +234,7 @@ def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
     page.notebook.close()
     page.notebook = page.browser.open(NAME)
     page.notebook.wait_text("analyst = Agent(", cell=FORM)
-    assert page.notebook.page.evaluate("document.querySelectorAll('.hnbp').length") == 0
+    assert page.notebook.page.evaluate("document.querySelectorAll('.hnbs').length") == 0
     page.shoot("reopened")
 
 

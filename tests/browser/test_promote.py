@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ class Page:
     hang: Hang
 
     def area(self, cell: int) -> Any:
-        return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".hnbp").first
+        return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".hnbs").first
 
     def click(self, cell: int, name: str) -> None:
         self.area(cell).get_by_role("button", name=name, exact=True).click()
@@ -90,12 +91,12 @@ class Page:
             SCREENSHOTS.mkdir(parents=True, exist_ok=True)
             area.screenshot(path=str(SCREENSHOTS / f"promote-{name}-{theme}.png"))
             assert contrasts(self.notebook, cell) == []
-            assert findings(self.notebook, ".hnbp") == []
+            assert findings(self.notebook, ".hnbs") == []
         themed(self.notebook, "light")
 
 
 def _view(cell: int) -> str:
-    return f"const v = [...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}].querySelector('.hnbp')?.hnbp;"
+    return f"const v = [...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}].querySelector('.hnbs')?.hnbs;"
 
 
 @pytest.fixture(scope="module")
@@ -114,13 +115,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
     logging.getLogger("flyte").setLevel(logging.ERROR)
     with contextlib.ExitStack() as stack:
-        env = {"HOME": str(home), "DO_NOT_TRACK": "1"}
-        before = {name: os.environ.get(name) for name in env}
-        os.environ |= env
-        stack.callback(lambda: [os.environ.update({k: v}) for k, v in before.items() if v is not None])
+        env = {"HOME": str(home), "DO_NOT_TRACK": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in env.items():
+            patch.setenv(name, value)
         plane = stack.enter_context(LoopbackPlane(env={"OPENAI_API_KEY": "sk-test"}, secrets={"model-key": KEY}))
         model = stack.enter_context(ScriptedModel(step))
-        init = repr(plane.init_kwargs(root_dir=Path(__file__).parents[2]))
+        init = repr(plane.init_kwargs())
         cells = [c.replace("INIT", init).replace("BASE_URL", model.base_url).replace('"KEY"', f'"{KEY}"') for c in CELLS]
         write_notebook(folder / NAME, cells)
         lab = stack.enter_context(LabServer(folder, env=env))
@@ -194,7 +195,7 @@ def test_two_views_submit_one_run(page: Page) -> None:
     page.click(PROMOTE, "Promote again")
     page.wait(PROMOTE, "!v.data.progress && v.data.plan?.may_submit && !v.submit.disabled")
     page.notebook.command("docmanager:clone")
-    views = "[...document.querySelectorAll('.hnbp')].map(e => e.hnbp).filter(v => !v.data.card)"
+    views = "[...document.querySelectorAll('.hnbs')].map(e => e.hnbs).filter(v => !v.data.card)"
     are_ready = f"{views}.length === 2 && {views}.every(v => !v.submit.disabled)"
     page.notebook.wait_for(f"() => {are_ready}", "two views", timeout_s=30)
     n_before = len(page.plane.store.runs)
@@ -233,7 +234,7 @@ def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
     page.notebook = page.browser.open(NAME)
     page.notebook.wait_text("Agent analyst", cell=CARD)
     page.notebook.wait_text("on Flyte", cell=PROMOTE)
-    assert page.notebook.page.evaluate("document.querySelectorAll('.hnbp').length") == 0
+    assert page.notebook.page.evaluate("document.querySelectorAll('.hnbs').length") == 0
 
 
 def test_the_page_was_clean(page: Page) -> None:

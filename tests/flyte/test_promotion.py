@@ -40,10 +40,10 @@ class Desk:
 
     @property
     def data(self) -> dict[str, Any]:
-        return self.promotion.pane.data
+        return self.promotion.sheet.data
 
     def click(self, **message: Any) -> None:
-        self.promotion.pane._heard(message, lambda answer: self.said.append(dict(answer)))
+        self.promotion.sheet._heard(message, lambda answer: self.said.append(dict(answer)))
 
     async def wait(self, is_so: Callable[[dict[str, Any]], Any]) -> dict[str, Any]:
         async with asyncio.timeout(90):
@@ -180,6 +180,6 @@ def test_targets_are_the_notebooks_own_first(hermes: Hermes) -> None:
 def test_a_message_that_means_nothing_does_no_harm(hermes: Hermes, message: Any) -> None:
     with ScriptedModel([]) as model:
         made = promotion(bind(hermes, model))
-        made.pane._heard(message, lambda answer: pytest.fail(str(answer)))
+        made.sheet._heard(message, lambda answer: pytest.fail(str(answer)))
     assert made.submission is None
     assert made.bundle()["text/plain"] == WAITING

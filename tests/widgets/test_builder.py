@@ -41,7 +41,7 @@ class Desk:
         return self._hermes.bind(agent)
 
     def hear(self, **message: Any) -> dict[str, Any]:
-        self.builder.pane._heard(message, lambda answer: self.said.append(dict(answer)))
+        self.builder.sheet._heard(message, lambda answer: self.said.append(dict(answer)))
         return self.said[-1] if self.said else {}
 
 
@@ -67,7 +67,7 @@ def test_create_binds_and_gives_the_code_to_who_clicked(desk: Desk, hermes: Herm
     assert told["code"].endswith("%hermes agent analyst --on flyte:local")
     assert desk.bound == [("analyst", "flyte:local")]
     assert hermes.agents["analyst"].tools[0].name == "top"
-    made = desk.builder.pane.data["created"]
+    made = desk.builder.sheet.data["created"]
     assert ("runtime", "flyte:local") in [tuple(line) for line in made["lines"]]
 
 
@@ -89,12 +89,12 @@ def test_what_can_not_be_bound_is_said_and_the_form_goes_on(desk: Desk) -> None:
 def test_look_again_finds_what_was_defined_since(desk: Desk) -> None:
     desk.names["late"] = tool(lambda: 1, name="late")
     desk.hear(t="refresh", form=form())
-    assert [t["variable"] for t in desk.builder.pane.data["choices"]["tools"]] == ["top", "late"]
+    assert [t["variable"] for t in desk.builder.sheet.data["choices"]["tools"]] == ["top", "late"]
 
 
 @pytest.mark.parametrize("message", [None, 3, {}, {"t": "create"}, {"t": "create", "form": 3}, {"t": "eval", "form": {}}])
 def test_a_message_that_means_nothing_does_no_harm(desk: Desk, message: Any) -> None:
-    desk.builder.pane._heard(message, lambda answer: pytest.fail(str(answer)))
+    desk.builder.sheet._heard(message, lambda answer: pytest.fail(str(answer)))
     assert desk.bound == []
 
 
@@ -113,4 +113,4 @@ def test_a_toolset_that_hermes_has_not_is_told(desk: Desk, hermes: Hermes) -> No
     bound = hermes.agents["analyst"]
     with pytest.raises(UsageError, match="nothing_like_it"):
         hermes.io.call(bound.instance.worker.bound(bound.agent_id))
-    assert "Hermes has no toolset 'nothing_like_it'" in desk.builder.pane.data["created"]["problem"]
+    assert "Hermes has no toolset 'nothing_like_it'" in desk.builder.sheet.data["created"]["problem"]

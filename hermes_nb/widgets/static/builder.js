@@ -3,7 +3,7 @@
 const FIELDS = ["name", "model", "model_id", "base_url", "key_variable", "instructions", "max_turns", "max_cost_usd", "max_tokens", "more_toolsets",
   "runtime"];
 
-class BuilderView extends PaneView {
+class BuilderView extends SheetView {
   constructor(model, el) {
     super(model, el, "Agent builder");
     this.errors = {};
@@ -24,22 +24,22 @@ class BuilderView extends PaneView {
     this.fieldsets = {};
     const tools = this._set("tools", "Tools", "Functions of this notebook that the agent may call."),
       toolsets = this._set("toolsets", "Hermes toolsets", "Hermes's own tools, with what they may touch. None by default.");
-    toolsets.box.classList.add("hnbp-two");
+    toolsets.box.classList.add("hnbs-two");
     this.look = button("Look again", () => this._refresh(), { "aria-label": "Look for functions, models and runtimes again" });
     tools.box.after(this.look);
     toolsets.box.after(add("more_toolsets", "Other toolsets", input("more_toolsets", { placeholder: "name, name" }), "Names of further toolsets, by commas."));
-    this.other = element("div", { class: "hnbp-grid hnbp-inset" },
+    this.other = element("div", { class: "hnbs-grid hnbs-inset" },
       add("model_id", "Name of the model", input("model_id", { placeholder: "provider:model" }), "As its provider spells it, e.g. openrouter:anthropic/claude-sonnet-5."),
       add("base_url", "Endpoint (optional)", input("base_url", { type: "url", placeholder: "http://127.0.0.1:8000/v1" }),
         "Address of an OpenAI-compatible server; without it the provider's own."),
       add("key_variable", "Variable with the key (optional)", input("key_variable", { placeholder: "MY_MODEL_KEY" }),
         "The NAME of a variable of the environment. The key itself is never written into the notebook."));
-    this.create = element("button", { type: "submit", class: "hnbp-main" }, "Create agent");
-    this.state = element("div", { class: "hnbp-state" });
-    this.preview = element("details", { class: "hnbp-preview" }, element("summary", {}, "Code"), element("div"));
-    this.made = element("div", { class: "hnbp-made" });
+    this.create = element("button", { type: "submit", class: "hnbs-main" }, "Create agent");
+    this.state = element("div", { class: "hnbs-state" });
+    this.preview = element("details", { class: "hnbs-preview" }, element("summary", {}, "Code"), element("div"));
+    this.made = element("div", { class: "hnbs-made" });
     this.form = element("form", { novalidate: true, autocomplete: "off", "aria-label": "Agent" },
-      element("div", { class: "hnbp-grid" },
+      element("div", { class: "hnbs-grid" },
         add("name", "Name", input("name", { placeholder: "analyst", required: true, "aria-required": "true", maxlength: 64 }),
           "How you call it: a letter, then letters, digits, _ . -"),
         add("model", "Model", element("select"), "", { live: true })),
@@ -47,12 +47,12 @@ class BuilderView extends PaneView {
       add("instructions", "Instructions", element("textarea", { rows: 4, placeholder: "You answer from the data, in one sentence." }, form.instructions),
         "What the model is told about its job."),
       tools.set, toolsets.set,
-      element("fieldset", {}, element("legend", {}, "Limits"), element("div", { class: "hnbp-grid hnbp-three" },
+      element("fieldset", {}, element("legend", {}, "Limits"), element("div", { class: "hnbs-grid hnbs-three" },
         add("max_turns", "Max. model calls of a turn", input("max_turns", { inputmode: "numeric" }), "Empty: Hermes's own limit, 90."),
         add("max_cost_usd", "Max. cost of a session, US$", input("max_cost_usd", { inputmode: "decimal", placeholder: "none" }), "No further model call once it is spent."),
         add("max_tokens", "Max. tokens of a session", input("max_tokens", { inputmode: "numeric", placeholder: "none" }), "Sent and received together."))),
       add("runtime", "Where its turns run", element("select"), "", { live: true }),
-      element("div", { class: "hnbp-actions" }, this.create, this.state), this.preview);
+      element("div", { class: "hnbs-actions" }, this.create, this.state), this.preview);
     this.body.append(element("header", {}, this.title), this.form, this.made);
     this.form.addEventListener("submit", event => { event.preventDefault(); this._create(); });
     this.form.addEventListener("input", event => this._changed(event.target));
@@ -64,17 +64,17 @@ class BuilderView extends PaneView {
     const id = `${this.id}-${name}`;
     Object.assign(control, { id, name });
     control.setAttribute("aria-describedby", `${id}-hint ${id}-error`);
-    const said = element("p", { class: "hnbp-error", id: `${id}-error`, hidden: true });
-    const hinted = element("p", { class: "hnbp-hint", id: `${id}-hint`, ...(live && { "aria-live": "polite" }) }, hint);
+    const said = element("p", { class: "hnbs-error", id: `${id}-error`, hidden: true });
+    const hinted = element("p", { class: "hnbs-hint", id: `${id}-hint`, ...(live && { "aria-live": "polite" }) }, hint);
     this.inputs[name] = { control, said, hinted };
-    return element("div", { class: "hnbp-field" }, element("label", { for: id }, label), control, hinted, said);
+    return element("div", { class: "hnbs-field" }, element("label", { for: id }, label), control, hinted, said);
   }
 
   _set(name, legend, hint) {
-    const id = `${this.id}-${name}`, box = element("div", { class: "hnbp-choices" });
-    const said = element("p", { class: "hnbp-error", id: `${id}-error`, hidden: true });
+    const id = `${this.id}-${name}`, box = element("div", { class: "hnbs-choices" });
+    const said = element("p", { class: "hnbs-error", id: `${id}-error`, hidden: true });
     const set = element("fieldset", { "aria-describedby": `${id}-hint ${id}-error` }, element("legend", {}, legend),
-      element("p", { class: "hnbp-hint", id: `${id}-hint` }, hint), box, said);
+      element("p", { class: "hnbs-hint", id: `${id}-hint` }, hint), box, said);
     this.fieldsets[name] = { box, said };
     return { set, box };
   }
@@ -93,31 +93,31 @@ class BuilderView extends PaneView {
     }
     const { tools, toolsets } = this.fieldsets;
     tools.box.replaceChildren(...(choices.tools.length ? choices.tools.map(t => this._tool(t, chosen.tools)) :
-      [element("p", { class: "hnbp-none" }, "No function is defined in this notebook yet. Define one in a cell, then look again.")]));
+      [element("p", { class: "hnbs-none" }, "No function is defined in this notebook yet. Define one in a cell, then look again.")]));
     toolsets.box.replaceChildren(...choices.toolsets.map(t => this._choice("toolsets", t.name, chosen.toolsets.includes(t.name), false,
-      [element("strong", {}, t.name), t.is_strong && element("span", { class: "hnbp-tag hnbp-strong" }, mark("▲", "Warning"), " acts outside"),
-        element("span", { class: "hnbp-about" }, t.touches)])));
+      [element("strong", {}, t.name), t.is_strong && element("span", { class: "hnbs-tag hnbs-strong" }, mark("▲", "Warning"), " acts outside"),
+        element("span", { class: "hnbs-about" }, t.touches)])));
     this._follow();
   }
 
   _choice(set, value, checked, disabled, parts, more = null) {
     const id = `${this.id}-${set}-${value}`;
-    return element("div", { class: "hnbp-choice" }, element("input", { type: "checkbox", id, value, "data-set": set, checked, disabled }),
+    return element("div", { class: "hnbs-choice" }, element("input", { type: "checkbox", id, value, "data-set": set, checked, disabled }),
       element("div", {}, element("label", { for: id }, ...parts), more));
   }
 
   _tool(tool, chosen) {
     const id = `${tool.variable} ${tool.name}`;
     if (tool.problem) {
-      return this._choice("tools", tool.variable, false, true, [element("strong", {}, tool.variable), element("span", { class: "hnbp-tag" }, "can't be a tool")],
-        element("p", { class: "hnbp-problem" }, mark("▲", "Problem"), " ", tool.problem));
+      return this._choice("tools", tool.variable, false, true, [element("strong", {}, tool.variable), element("span", { class: "hnbs-tag" }, "can't be a tool")],
+        element("p", { class: "hnbs-problem" }, mark("▲", "Problem"), " ", tool.problem));
     }
     const schema = element("details", {}, element("summary", { "aria-label": `Schema of ${id}` }, "Schema"),
       element("pre", { tabindex: "0" }, JSON.stringify(tool.schema, null, 2)));
     return this._choice("tools", tool.variable, chosen.includes(tool.variable), false,
       [element("strong", {}, tool.variable), element("code", {}, tool.signature), tool.name !== tool.variable && ` as ${tool.name} `,
-        ...tool.marks.map(word => element("span", { class: "hnbp-tag" }, word)),
-        element("span", { class: "hnbp-about" }, tool.description.split("\n")[0] || "No docstring: the model sees only its name and parameters.")], schema);
+        ...tool.marks.map(word => element("span", { class: "hnbs-tag" }, word)),
+        element("span", { class: "hnbs-about" }, tool.description.split("\n")[0] || "No docstring: the model sees only its name and parameters.")], schema);
   }
 
   // -- what is in it -----------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class BuilderView extends PaneView {
     this.errors = { ...errors, ...this.pinned };
     this._showErrors(forget);
     this.preview.lastChild.replaceChildren(code ? codeBlock(code, "The agent's code")
-      : element("p", { class: "hnbp-none" }, "The code appears here once every field is right."));
+      : element("p", { class: "hnbs-none" }, "The code appears here once every field is right."));
   }
 
   _showErrors(always = []) {
@@ -241,7 +241,7 @@ class BuilderView extends PaneView {
     const by = where || `Copy it into a cell, or run %hermes agent ${created.variable} --code, which puts it there.`;
     this.made.replaceChildren(
       notice(created.problem ? "bad" : "good", created.problem || `Agent ${created.agent} is bound. Ask it: %%hermes run -a ${created.agent}`),
-      facts(created.lines), codeBlock(created.code, "The agent's code", insert), element("p", { class: "hnbp-hint" }, by));
+      facts(created.lines), codeBlock(created.code, "The agent's code", insert), element("p", { class: "hnbs-hint" }, by));
   }
 
   lastWords() {
@@ -251,4 +251,4 @@ class BuilderView extends PaneView {
   }
 }
 
-export default pane(BuilderView);
+export default sheet(BuilderView);

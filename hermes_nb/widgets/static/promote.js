@@ -3,12 +3,12 @@
 const STEPS = [["submitting", "Submitted"], ["queued", "Queued"], ["running", "Running"], ["over", "Done"]];
 const OVER = { completed: "Done", failed: "Failed", stopped: "Stopped", timed_out: "Timed out", max_turns: "Out of turns" };
 
-class PromoteView extends PaneView {
+class PromoteView extends SheetView {
   constructor(model, el) {
     super(model, el, "Promote to Flyte");
-    this.card = element("div", { class: "hnbp-card" });
-    this.opener = button("Promote to Flyte", () => this._toggle(), { "aria-expanded": "false", class: "hnbp-open" });
-    this.panel = element("div", { class: "hnbp-panel", hidden: true });
+    this.card = element("div", { class: "hnbs-card" });
+    this.opener = button("Promote to Flyte", () => this._toggle(), { "aria-expanded": "false", class: "hnbs-open" });
+    this.panel = element("div", { class: "hnbs-panel", hidden: true });
     this.body.append(this.card, this.opener, this.panel);
     this._build();
     const beat = setInterval(() => this._tick(), 1000);
@@ -19,10 +19,10 @@ class PromoteView extends PaneView {
   _build() {
     const input = (name, more) => element("input", { type: "text", autocomplete: "off", spellcheck: "false", name, ...more });
     const field = (label, control, hint) => {
-      const id = `${this.id}-${control.name}`, hinted = element("p", { class: "hnbp-hint", id: `${id}-hint`, "aria-live": "polite" }, hint);
+      const id = `${this.id}-${control.name}`, hinted = element("p", { class: "hnbs-hint", id: `${id}-hint`, "aria-live": "polite" }, hint);
       control.id = id;
       control.setAttribute("aria-describedby", hinted.id);
-      return element("div", { class: "hnbp-field" }, element("label", { for: id }, label), control, hinted);
+      return element("div", { class: "hnbs-field" }, element("label", { for: id }, label), control, hinted);
     };
     this.inputs = {
       target: element("select", { name: "target" }), project: input("project"), domain: input("domain"),
@@ -31,20 +31,20 @@ class PromoteView extends PaneView {
     const check = (name, label) => {
       const id = `${this.id}-${name}`;
       this.inputs[name] = element("input", { type: "checkbox", id, name });
-      return element("div", { class: "hnbp-choice" }, this.inputs[name], element("div", {}, element("label", { for: id }, label)));
+      return element("div", { class: "hnbs-choice" }, this.inputs[name], element("div", {}, element("label", { for: id }, label)));
     };
     this.targetField = field("Where", this.inputs.target, "");
-    this.named = element("div", { class: "hnbp-grid hnbp-three hnbp-inset" }, field("Project", this.inputs.project, "Empty: that of your configuration."),
+    this.named = element("div", { class: "hnbs-grid hnbs-three hnbs-inset" }, field("Project", this.inputs.project, "Empty: that of your configuration."),
       field("Domain", this.inputs.domain, "Empty: likewise."), field("Endpoint", this.inputs.endpoint, "Address of the control plane."));
-    this.found = element("div", { class: "hnbp-found", "aria-live": "polite" });
-    this.submit = element("button", { type: "submit", class: "hnbp-main" }, "Submit the run");
+    this.found = element("div", { class: "hnbs-found", "aria-live": "polite" });
+    this.submit = element("button", { type: "submit", class: "hnbs-main" }, "Submit the run");
     this.look = button("Look again", () => this._look());
-    this.told = element("div", { class: "hnbp-state" });
+    this.told = element("div", { class: "hnbs-state" });
     this.form = element("form", { novalidate: true, "aria-label": "Promotion" }, field("Question", this.inputs.prompt, "What the agent is asked there, with the conversation so far."),
       this.targetField, this.named, check("yes", "Run tools that ask for approval unasked: nobody is there to answer"),
       check("loopback", "The model's address on this machine can be reached from there, too"), this.found,
-      element("div", { class: "hnbp-actions" }, this.submit, this.look, this.told));
-    this.run = element("div", { class: "hnbp-run", hidden: true });
+      element("div", { class: "hnbs-actions" }, this.submit, this.look, this.told));
+    this.run = element("div", { class: "hnbs-run", hidden: true });
     this.panel.append(element("h3", {}), this.form, this.run);
     this.form.addEventListener("submit", event => { event.preventDefault(); this._submit(); });
     this.form.addEventListener("input", event => {
@@ -136,7 +136,7 @@ class PromoteView extends PaneView {
     this.foundKey = key;
     this.told.replaceChildren();
     const parts = [];
-    if (isLooking) parts.push(element("p", { class: "hnbp-hint" }, "Looking for what stands in the way ..."));
+    if (isLooking) parts.push(element("p", { class: "hnbs-hint" }, "Looking for what stands in the way ..."));
     else {
       if (error) parts.push(notice("bad", error));
       if (missing) parts.push(codeBlock(missing, "Run this in a cell, then restart the kernel"));
@@ -144,7 +144,7 @@ class PromoteView extends PaneView {
     }
     this.found.replaceChildren(...parts);
     const codes = (plan?.findings ?? []).map(f => f.code);
-    const offer = (name, isWanted) => { this.inputs[name].closest(".hnbp-choice").hidden = !isWanted && !this.inputs[name].checked; };
+    const offer = (name, isWanted) => { this.inputs[name].closest(".hnbs-choice").hidden = !isWanted && !this.inputs[name].checked; };
     offer("yes", codes.includes("approval") || codes.includes("toolsets"));
     offer("loopback", codes.includes("loopback-model"));
   }
@@ -156,7 +156,7 @@ class PromoteView extends PaneView {
     const tools = plan.tools.map(t => `${t.name} (${how[t.how] ?? t.how})`).join(", ");
     return [
       n ? notice("bad", `${n} ${n === 1 ? "thing stands" : "things stand"} in the way. Nothing was sent.`) : notice("good", "Nothing stands in the way."),
-      stops.length + notes.length > 0 && element("ul", { class: "hnbp-findings" }, ...[...stops, ...notes].map(f => this._finding(f))),
+      stops.length + notes.length > 0 && element("ul", { class: "hnbs-findings" }, ...[...stops, ...notes].map(f => this._finding(f))),
       element("details", {}, element("summary", {}, "What travels"), facts([["model", `${plan.model.id} (${plan.model.provider})`], ["tools", tools],
         ["secrets", Object.entries(plan.secrets).map(([k, v]) => `${k} from ${v}`).join(", ")], ["size", `${kB} kB`],
         ["packages", plan.packages.join(", ")], ["modules", plan.local_modules.join(", ")],
@@ -165,31 +165,31 @@ class PromoteView extends PaneView {
   }
 
   _finding(f) {
-    const isStop = f.severity === "stops", said = element("p", { class: "hnbp-hint", role: "status" });
+    const isStop = f.severity === "stops", said = element("p", { class: "hnbs-hint", role: "status" });
     const where = f.tool ? `Tool ${f.tool}${f.place ? `, ${f.place}` : ""}` : f.place;
     const jump = Number.isInteger(f.cell) && button(`Go to cell [${f.cell}]`, () => {
       said.textContent = jumpToCell(this.root, f.cell) ? ""
         : `No cell on this page has the number [${f.cell}] now: it ran again, or it is in another view. Look for ${f.variable || f.tool}.`;
     }, { "data-works-alone": "" });
-    return element("li", { class: isStop ? "hnbp-stops" : "" },
+    return element("li", { class: isStop ? "hnbs-stops" : "" },
       element("p", {}, mark(isStop ? "✖" : "○", isStop ? "Stops" : "Note"), " ", element("strong", {}, isStop ? "Stops" : "Note"), ` ${f.text}`),
       f.cure && element("p", {}, f.cure),
-      element("div", { class: "hnbp-actions" }, where && element("span", { class: "hnbp-hint" }, where), jump,
-        element("code", { class: "hnbp-hint", title: "Kind of finding" }, f.code)), said);
+      element("div", { class: "hnbs-actions" }, where && element("span", { class: "hnbs-hint" }, where), jump,
+        element("code", { class: "hnbs-hint", title: "Kind of finding" }, f.code)), said);
   }
 
   // -- the run -----------------------------------------------------------------------------------------------------
   _drawRun() {
     const { progress: now, result, has_report: hasReport, agent } = this.data;
     if (!this.runParts) {
-      this.runParts = { steps: element("ol", { class: "hnbp-steps", "aria-label": "Where the run is" }), facts: element("div"), log: element("div"),
-        buttons: element("div", { class: "hnbp-actions" }), result: element("div", { class: "hnbp-result" }), report: element("div") };
+      this.runParts = { steps: element("ol", { class: "hnbs-steps", "aria-label": "Where the run is" }), facts: element("div"), log: element("div"),
+        buttons: element("div", { class: "hnbs-actions" }), result: element("div", { class: "hnbs-result" }), report: element("div") };
       this.run.replaceChildren(...Object.values(this.runParts));
     }
     const { steps, facts: rows, log, buttons } = this.runParts, phase = now.is_done ? "over" : now.phase || "submitting";
     const at = Math.max(0, STEPS.findIndex(([name]) => name === phase || (name === "running" && !["submitting", "queued", "over"].includes(phase))));
     const isBad = now.is_done && now.status !== "completed", last = now.is_done ? OVER[now.status] ?? now.status : "Done";
-    steps.replaceChildren(...STEPS.map(([name, label], i) => element("li", { class: i < at || (now.is_done && !isBad) ? "hnbp-past" : i === at ? (isBad ? "hnbp-wrong" : "hnbp-now") : "",
+    steps.replaceChildren(...STEPS.map(([name, label], i) => element("li", { class: i < at || (now.is_done && !isBad) ? "hnbs-past" : i === at ? (isBad ? "hnbs-wrong" : "hnbs-now") : "",
       ...(i === at && { "aria-current": "step" }) }, name === "over" ? last : label)));
     this.began ??= Date.now();
     const count = (n, one) => n ? `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}` : "";
@@ -223,7 +223,7 @@ class PromoteView extends PaneView {
     this.logText = text;
     const isOpen = log.querySelector("details")?.open ?? true;
     log.replaceChildren(...(text ? [element("details", { open: isOpen }, element("summary", {}, "Log"),
-      element("pre", { class: "hnbp-log", tabindex: "0", role: "region", "aria-label": "The end of the run's log" }, text))] : []));
+      element("pre", { class: "hnbs-log", tabindex: "0", role: "region", "aria-label": "The end of the run's log" }, text))] : []));
     const body = log.querySelector("pre");
     if (body) body.scrollTop = body.scrollHeight;
   }
@@ -246,7 +246,7 @@ class PromoteView extends PaneView {
     this.report.setAttribute("aria-expanded", String(!isOpen));
     this.report.textContent = isOpen ? "Show the report" : "Hide the report";
     if (isOpen) { report.replaceChildren(); return; }
-    report.replaceChildren(element("p", { class: "hnbp-hint" }, "Fetching the report ..."));
+    report.replaceChildren(element("p", { class: "hnbs-hint" }, "Fetching the report ..."));
     this.send({ t: "report", by: this.id });
   }
 
@@ -255,7 +255,7 @@ class PromoteView extends PaneView {
     if (!message.html) { this.runParts.report.replaceChildren(notice("bad", message.error || "There is no report any longer.")); return; }
     // In a frame of its own origin that may ask for nothing: the report has scripts, and holds what tools returned.
     const policy = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:\">";
-    const frame = element("iframe", { class: "hnbp-report", sandbox: "allow-scripts", title: "Report of the run", srcdoc: policy + message.html });
+    const frame = element("iframe", { class: "hnbs-report", sandbox: "allow-scripts", title: "Report of the run", srcdoc: policy + message.html });
     this.runParts.report.replaceChildren(frame);
   }
 
@@ -266,4 +266,4 @@ class PromoteView extends PaneView {
   }
 }
 
-export default pane(PromoteView);
+export default sheet(PromoteView);

@@ -20,21 +20,21 @@ from hermes_nb.widgets._place import Place, place
 WHY = "to show forms and buttons in a notebook"
 GRACE_S = 2.0  # how long a browser that shows it has to say that it keeps the static form itself
 START_S = 30.0  # how long a browser has that must load it first, while cells keep the kernel busy
-SCRIPTS = ("dom.js", "keep.js", "pane.js")
-STYLES = ("theme.css", "pane.css")
+SCRIPTS = ("dom.js", "keep.js", "sheet.js")
+STYLES = ("theme.css", "sheet.css")
 
 Hear = Callable[[Mapping[str, Any], Callable[[Mapping[str, Any]], None]], None]
 
 
-class Pane:
+class Sheet:
     """One widget and its place in a cell. Any thread may `tell`.
 
     Args:
-        name: Of the scripts that draw it: `static/NAME.js`, put behind those of every pane.
+        name: Of the scripts that draw it: `static/NAME.js`, put behind those of every sheet.
         data: What it shows.
         still: Its static form by MIME type: text/html and text/plain.
         hear: Called with each message of a browser and with what answers it.
-        timer: Runs what is done later; None takes the one of all panes.
+        timer: Runs what is done later; None takes the one of all sheets.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Pane:
             self._place = here
             if soon:
                 here.show(self._still())
-                threading.Thread(target=self._come, args=(here,), name="hermes-nb-pane", daemon=True).start()
+                threading.Thread(target=self._come, args=(here,), name="hermes-nb-sheet", daemon=True).start()
             else:
                 here.show({**self._still(), **self._bundle()})
 
@@ -159,7 +159,7 @@ def _view_class(name: str) -> Any:
     anywidget = require("anywidget", why=WHY)
     traitlets = require("traitlets", why=WHY)
 
-    class PaneView(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
+    class SheetView(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
         _esm = text(*SCRIPTS, f"{name}.js")
         _css = text(*STYLES)
         data = traitlets.Dict().tag(sync=True)
@@ -170,4 +170,4 @@ def _view_class(name: str) -> Any:
             super().__init__(**state)
             self.on_msg(lambda _, content, __: hear(content, self.send))
 
-    return PaneView
+    return SheetView
