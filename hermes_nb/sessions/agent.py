@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from hermes_nb.errors import LoopBlockedError, UsageError
+from hermes_nb.errors import UsageError
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.model.content import ContentPart
+from hermes_nb.sessions.agent_tools import AgentTools
 from hermes_nb.sessions.model_choice import ModelChoice
 from hermes_nb.sessions.result import RunResult
-from hermes_nb.sessions.serving import namespace
 from hermes_nb.sessions.session import Session
 from hermes_nb.sessions.turn import Turn
 from hermes_nb.sessions.typed_answer import TypedAnswer, further
@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
     from hermes_nb.sessions.instance import Instance
     from hermes_nb.sessions.order import TurnOptions
-    from hermes_nb.tools.builtin import ResultStore
     from hermes_nb.tools.decorator import Tool
 
 TIMEOUT_S = 300.0
 
 
-class BoundAgent:
+class BoundAgent(AgentTools):
     """An agent that can run turns; made by `Instance.add_agent` or `%hermes agent`.
 
     Attributes:
@@ -43,14 +42,11 @@ class BoundAgent:
     def __init__(
         self, instance: Instance, config: Agent, agent_id: str, *, choice: ModelChoice, tools: Sequence[Tool]
     ) -> None:
+        super().__init__(tools, notices=[("model", choice.notice)] if choice.notice else [])
         self.instance, self.config, self.agent_id = instance, config, agent_id
         self.choice = choice
-        self.tools: list[Tool] = list(tools)
         self.session_id: str | None = None
         self.always_allowed: set[tuple[str, str, str]] = set()  # session, tool, arguments
-        self._results: ResultStore | None = None
-        self._more: Tool | None = None
-        self._notices: list[tuple[str, str]] = [("model", choice.notice)] if choice.notice else []
 
     def __repr__(self) -> str:
         return f"<BoundAgent {self.name!r}: {self.model.id} ({self.model.provider}), {len(self.tools)} tools>"
@@ -64,43 +60,6 @@ class BoundAgent:
     def profile_id(self) -> str:
         """Seed 001's name for `agent_id`."""
         return self.agent_id
-
-    @property
-    def offered(self) -> list[Tool]:
-        """What the model is offered: `tools`, and with any of them `more` (reads on in a cut result) and, where one takes
-        the name of a notebook variable, `list_variables`."""
-        from hermes_nb.tools.builtin import list_variables_tool, more_tool
-
-        if not self.tools:
-            return []
-        if self._more is None:
-            self._more = more_tool(self.results)
-        names = {t.name for t in self.tools}
-        built_in = [self._more]
-        if any(t.variable_parameters for t in self.tools):
-            built_in.append(list_variables_tool(namespace))
-        return [*self.tools, *(t for t in built_in if t.name not in names)]
-
-    def renew_tools(self) -> None:
-        """Take the tools as the notebook defines them now; what the model sees of a change is told with the next turn."""
-        from hermes_nb.tools.redefinition import renewed
-
-        self.tools, said = renewed(self.tools, namespace())
-        for text in said:
-            self.tell("tool", text)
-
-    def tell(self, code: str, text: str) -> None:
-        """Say something with the next turn."""
-        self._notices.append((code, text))
-
-    @property
-    def results(self) -> ResultStore:
-        """Tool results that were cut, whole, for `more`."""
-        from hermes_nb.tools.builtin import ResultStore
-
-        if self._results is None:
-            self._results = ResultStore()
-        return self._results
 
     @property
     def hermes(self) -> Hermes:
@@ -135,11 +94,6 @@ class BoundAgent:
         own = {t.name for t in self.tools}
         declared = {t.name for t in map(as_tool, old.config.tools)}
         self.tools += [t for t in old.tools if t.name not in own | declared]  # attached since, by `add_tools`
-
-    def take_notices(self) -> list[tuple[str, str]]:
-        """Notices (code, text) that were not shown yet; shown once, in the first turn."""
-        notices, self._notices = self._notices, []
-        return notices
 
     def card(self) -> dict[str, Any]:
         """What a card shows: agent, model, provider, host, tools (name to first line), toolsets, runtime, session, state."""
@@ -233,15 +187,6 @@ class BoundAgent:
         if session_id is None:
             self.session_id = session.id
         return session
-
-    def refuse_async_tools(self) -> None:
-        """Raise LoopBlockedError when there is a tool that can't run while the caller blocks its loop."""
-        names = [t.name for t in self.tools if t.is_async and not t.parallel]
-        if names:
-            raise LoopBlockedError(
-                f"Agent {self.name!r} has async tools ({', '.join(names)}), which run on the event loop that this call"
-                " blocks. Use `await bound.run(...)` or `%%hermes run` in a cell of its own, or make them plain functions."
-            )
 
     async def start(
         self,

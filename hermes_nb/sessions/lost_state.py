@@ -12,11 +12,11 @@ from hermes_nb.errors import StoreError
 from hermes_nb.sessions.state_dir import StateDir, claim_instance
 
 if TYPE_CHECKING:
-    from hermes_nb.sessions.hermes import Hermes
+    from hermes_nb.sessions.conversations import Conversations
     from hermes_nb.store.sqlite import Store
 
 
-def begin_anew(hermes: Hermes, state: StateDir, store: Store | None) -> bool:
+def begin_anew(hermes: Conversations, state: StateDir, store: Store | None) -> bool:
     """Make again what was deleted; on the IO loop. True when the store was: it has to be closed and opened again.
 
     Journals that are still there fill the new store. Where they are gone too, earlier sessions are forgotten, and the

@@ -20,7 +20,7 @@ from hermes_nb.tools.call import ToolOutcome, denied, failed, stopped
 from hermes_nb.tools.redefinition import is_same_to_the_model, redefined
 
 if TYPE_CHECKING:
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.sessions.course import TurnCourse
     from hermes_nb.tools.decorator import Tool
 
 ANSWERS = ("once", "always", "deny")
@@ -33,7 +33,7 @@ def namespace() -> dict[str, Any]:
 
 
 # The turns whose tools the code of this context is run by, outermost first.
-_INSIDE: contextvars.ContextVar[tuple[Turn, ...]] = contextvars.ContextVar("hermes_nb_inside", default=())
+_INSIDE: contextvars.ContextVar[tuple[TurnCourse, ...]] = contextvars.ContextVar("hermes_nb_inside", default=())
 
 
 def refuse_nested(session: Session) -> None:
@@ -53,7 +53,7 @@ class ToolServing:
     """The tool side of one turn; lives on the IO loop."""
 
     def __init__(
-        self, turn: Turn, tools: Sequence[Tool], caller: Caller, *, unfinished: Sequence[tuple[str, str]] = ()
+        self, turn: TurnCourse, tools: Sequence[Tool], caller: Caller, *, unfinished: Sequence[tuple[str, str]] = ()
     ) -> None:
         context = caller.context.copy()
         context.run(_INSIDE.set, (*context.get(_INSIDE, ()), turn))

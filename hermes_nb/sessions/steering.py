@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.sessions.course import TurnCourse
 
 
 class Steers:
     """The steers of one turn."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: TurnCourse) -> None:
         self._turn = turn
         self._open: list[str] = []
         self._unread: list[str] = []

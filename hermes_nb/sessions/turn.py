@@ -1,32 +1,14 @@
-"""A turn: the handle people hold, and the state machine behind it on the IO loop."""
+"""A turn: the handle people hold."""
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
-from hermes_nb.errors import HermesNbError, StoreError, WorkerError
-from hermes_nb.host.base import Caller, Sink, WakeUp
 from hermes_nb.model.event import Event
-from hermes_nb.sessions import budget
-from hermes_nb.sessions.journal import bring, next_attempt
-from hermes_nb.sessions.profile import profile
-from hermes_nb.sessions.recording import keep_soon
+from hermes_nb.sessions.course import TurnCourse
 from hermes_nb.sessions.result import RunResult
-from hermes_nb.sessions.serving import ToolServing
-from hermes_nb.sessions.steering import Steers
-from hermes_nb.sessions.turn_log import TurnLog
-
-if TYPE_CHECKING:
-    from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.recording import RecordedTurn
-    from hermes_nb.sessions.resume import Resumable
-    from hermes_nb.sessions.session import Session
-    from hermes_nb.store.sqlite import Store
-
-STOP_GRACE_S = 0.6  # how long the worker has to end a stopped turn before it is replaced
 
 
 class Done:
@@ -39,7 +21,7 @@ class Done:
         return self._turn.wait().__await__()
 
 
-class Turn:
+class Turn(TurnCourse):
     """One turn of a conversation; made by `BoundAgent.start` or `.submit`.
 
     Attributes:
@@ -50,56 +32,8 @@ class Turn:
         number: Its place in the conversation, from 1; None until it starts.
     """
 
-    def __init__(
-        self,
-        agent: BoundAgent,
-        session: Session,
-        *,
-        turn_id: str,
-        prompt: str,
-        caller: Caller,
-        sink: Sink,
-        shown_in: str | None,
-        timeout_s: float | None,
-        replaces: str | None = None,
-        resumes: Resumable | None = None,
-        parts: str | list[dict[str, str]] | None = None,
-        labels: Mapping[str, Any] | None = None,
-        limits: budget.Limits = budget.NO_LIMITS,
-        recorded: RecordedTurn | None = None,
-        is_live: bool = False,
-    ) -> None:
-        self._labels, self._limits, self._recorded, self._is_live = dict(labels or {}), limits, recorded, is_live
-        self._parts = parts if parts is not None else prompt
-        self.id, self.prompt, self.session_id, self.agent_name = turn_id, prompt, session.id, agent.name
-        self.number: int | None = None
-        self.agent, self._session, self._sink = agent, session, sink
-        self._hermes, self._io, self._worker = agent.hermes, agent.hermes.io, agent.instance.worker
-        self._caller, self._shown_in, self._timeout_s, self._replaces = caller, shown_in, timeout_s, replaces
-        self._resumes = resumes
-        self._attempt = resumes.attempt if resumes else 1
-        self._log = TurnLog(agent.hermes, sink, session_id=session.id, turn_id=turn_id, attempt=self._attempt)
-        self._steers = Steers(self)
-        self._give_up_timer: asyncio.TimerHandle | None = None
-        self._is_sent, self._is_unheard, self._has_begun, self._n_sends = False, False, False, 0
-        self._stop_reason: str | None = None
-        self._raw: dict[str, Any] = {}
-        self._result: RunResult | None = None
-        self._ended = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self._wake = WakeUp()
-        self._began_s = time.perf_counter()
-        self._tools = agent.offered
-        self._serving = ToolServing(self, self._tools, caller, unfinished=resumes.unfinished if resumes else ())
-
-    # -- what people use: any thread -----------------------------------------------------------------------------
     def __repr__(self) -> str:
         return f"<Turn {self.id} of session {self.session_id}: {self.status}>"
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the turn has ended, however it did."""
-        return self._result is not None
 
     @property
     def status(self) -> str:
@@ -121,11 +55,6 @@ class Turn:
         return self._result
 
     @property
-    def stop_reason(self) -> str | None:
-        """Why the turn was asked to stop (`user`, `interrupt`, `timeout`, `cancelled`, `closed`); None if it was not."""
-        return self._stop_reason
-
-    @property
     def unread_steer(self) -> str | None:
         """What was put in and never read by the model, which ended before: the next question. None when there is nothing."""
         return self._steers.unread
@@ -139,15 +68,6 @@ class Turn:
     def first_day(self) -> str:
         """The day its session began."""
         return self._session.first_day
-
-    @property
-    def profile(self) -> dict[str, Any]:
-        """Model, instructions and tools it was asked with, in a few hashes."""
-        return profile(self.agent, self._tools)
-
-    def running_tools(self) -> list[str]:
-        """Names of the turn's tools whose function is still running, also after a stop they ignore."""
-        return self._hermes.host.running_tools(self.id)
 
     def stop(self, reason: str = "user") -> Done:
         """Stop the turn, from any thread; idempotent, returns at once. Await the return value for the end."""
@@ -245,256 +165,3 @@ class Turn:
         self._log.events += [e for e in events if e.attempt == last]
         self._result = self._ended_result()
         self._wake.set()
-
-    # -- the IO loop's half --------------------------------------------------------------------------------------
-    def begin(self) -> None:
-        """Start the turn's task."""
-        self._task = self._io.task(self._run())
-        if self._timeout_s is not None:  # counted from here: a turn may wait for others, and for the worker
-            self._io.loop.call_later(self._timeout_s, self._stop, "timeout")
-
-    async def _run(self) -> None:
-        try:
-            self._has_begun = True
-            if self._stop_reason is not None:
-                raise asyncio.CancelledError
-            async with self._session.lock:
-                await self._send()
-                await self._ended.wait()
-                if self._is_unheard:  # the worker died before it took the turn: nothing was asked, so ask a new one
-                    self._is_unheard = False
-                    self._ended.clear()
-                    path = self.agent.instance.worker.folder.journal  # what it committed and could not say counts
-                    self._attempt = self._log.attempt = await asyncio.to_thread(next_attempt, self.id, path, self._attempt)
-                    await self._send()
-                    await self._ended.wait()
-                self._session.add(self._log.events)
-        except asyncio.CancelledError:
-            self._end_here("turn.stopped", status=self._stop_status, reason=self._stop_reason or "closed", text="")
-        except HermesNbError as exc:
-            self._end_here("turn.failed", error=str(exc), error_type=type(exc).__name__, text=self._log.partial_text())
-        except Exception as exc:  # noqa: BLE001 - a fault of ours must end the turn too, and be seen
-            self._end_here("turn.failed", error=f"Internal error: {exc!r}", error_type=type(exc).__name__, text="")
-        await self._finish()
-
-    async def _send(self) -> None:
-        self._hermes.open_store_soon()  # while the worker comes up
-        bound = await self._worker.bound(self.agent.agent_id)
-        if self._resumes is not None and self._resumes.journal is not None:
-            folder = self.agent.instance.worker.folder
-            await asyncio.to_thread(bring, self.id, self._resumes.journal, folder.journal)
-        self._number_and_notices(bound)
-        store = await self._kept_store()
-        limits = await budget.for_wire(
-            store, turn=self._limits, session=budget.of_session(self.agent.config.session_options),
-            session_id=self.session_id, turn_id=self.id,
-        )  # fmt: skip
-        if self._stop_reason is not None:
-            raise asyncio.CancelledError
-        self._worker.start(
-            self,
-            session_id=self.session_id,
-            agent_id=self.agent.agent_id,
-            prompt=self._parts,
-            history=self._session.history(without=self._replaces, before=self.id if self._resumes else None),
-            attempt=self._attempt,
-            tools=[t.spec().to_dict() for t in self._tools],
-            timeout_s=None,
-            runtime=self.agent.runtime_name,
-            n_prior_turns=self._session.n_turns,
-            labels=self._told(),
-            **{"date": self._session.first_day, **self._more_keys(limits)},
-        )
-        self._is_sent = True
-        self._n_sends += 1
-
-    async def _kept_store(self) -> Store | None:
-        """The store with the session's row in it; None, and a warning, when it fails: the worker's journal is the log."""
-        try:
-            store = await self._hermes.opened_store()
-            await self._session.keep(store, title=self.prompt)
-        except StoreError as exc:
-            self._log.warn_unstored(exc)
-            return None
-        return store
-
-    def _more_keys(self, limits: list[dict[str, Any]]) -> dict[str, Any]:
-        more: dict[str, Any] = {"budget": limits} if limits else {}
-        if self._recorded is not None:
-            told = self._recorded.for_wire(self._hermes.replay_file, profile=self.profile, is_live=self._is_live)
-            more |= {"replay": told, "date": self._recorded.head.get("date") or self._session.first_day}
-        return more
-
-    def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
-        self.number = self._session.n_turns + 1
-        for code, text in self.agent.take_notices():
-            self.emit("warning", {"code": code, "message": text})
-
-    def _told(self) -> dict[str, Any]:
-        """What the turn's first event says besides; a resume compares it with what is then."""
-        labels = {"profile": self.profile, **self._labels}
-        return labels | ({"replaces": self._replaces} if self._replaces else {})
-
-    def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
-        """An event of the kernel's own making."""
-        self.on_event(self._log.make(kind, data, span_id=span_id))
-
-    def on_event(self, event: Event) -> None:
-        """Take an event: keep it, show it, store it soon."""
-        if self._result is not None:
-            return
-        self._log.take(event)
-        if event.producer == self._hermes.numberer.producer:
-            return
-        if event.kind in ("approval.requested", "clarify.requested"):
-            self._serving.ask_worker_question(dict(event.data))
-        if event.kind == "steer.received":
-            self._steers.settle(event.data)
-
-    def on_tool_call(self, message: dict[str, Any]) -> None:
-        """Serve a call of a notebook tool."""
-        self._serving.call(message)
-
-    async def ended(self) -> None:
-        """Return when the turn's task is over; on the IO loop."""
-        if self._task is not None:
-            await asyncio.wait({self._task})
-
-    def asked(self) -> None:
-        """Somebody must answer a request before the turn goes on."""
-        self._wake.set()
-
-    def tool_call_id(self, span_id: str) -> str:
-        """The model's id of the call whose span that is; models may use an id twice, spans are unique."""
-        started = (e for e in reversed(self._log.events) if e.kind == "tool.started" and e.span_id == span_id)
-        return next((str(e.data.get("tool_call_id", "")) for e in started), "")
-
-    def tool_result(self, **keys: Any) -> None:
-        """Hand a tool's result to the worker."""
-        self._worker.send("tool.result", turn_id=self.id, **keys)
-
-    def on_done(self, message: dict[str, Any]) -> None:
-        """The worker says the turn is over; its last event has arrived before."""
-        self._raw = dict(message.get("raw") or {})
-        if not any(e.is_turn_end for e in self._log.events):
-            end = {k: v for k, v in message.items() if k not in ("v", "kind", "turn_id", "raw") and v is not None}
-            kind = {"stopped": "turn.stopped", "timed_out": "turn.stopped", "failed": "turn.failed"}
-            self.emit(kind.get(str(message.get("status")), "turn.completed"), end)
-        self._end()
-
-    def on_worker_end(self, error: WorkerError) -> None:
-        """The worker is gone: what was shown is kept, the turn has failed (or is stopped, when it was stopping)."""
-        is_taken = any(e.producer != self._hermes.numberer.producer for e in self._log.events)
-        if self._stop_reason is None and not is_taken and self._n_sends == 1:
-            self._is_unheard, self._is_sent = True, False
-            self._end()
-        elif self._stop_reason is not None:
-            self._end_here(
-                "turn.stopped", status=self._stop_status, reason=self._stop_reason, text=self._log.partial_text()
-            )
-        else:
-            self._end_here("turn.failed", error=str(error), error_type=type(error).__name__, text=self._log.partial_text())
-
-    @property
-    def _stop_status(self) -> str:
-        return "timed_out" if self._stop_reason == "timeout" else "stopped"
-
-    def _stop(self, reason: str) -> None:
-        if self._result is not None or self._stop_reason is not None:
-            return
-        self._stop_reason = reason
-        if not self._is_sent:
-            if self._task is not None and self._has_begun:  # cancelled before its first step, `_run` would end nothing
-                self._task.cancel()
-            return
-        self._worker.send("turn.stop", turn_id=self.id, reason=reason)
-        self._hermes.host.stop_tools(self.id)
-        self._serving.stop()
-        self._give_up_timer = self._io.loop.call_later(STOP_GRACE_S, self._give_up)
-
-    def _give_up(self) -> None:
-        if self._result is None and not self._ended.is_set():
-            text = "The worker did not answer the stop and is replaced."
-            self.emit("warning", {"code": "worker-replaced", "message": text})
-            self._end_here(
-                "turn.stopped",
-                status=self._stop_status,
-                reason=self._stop_reason or "user",
-                text=self._log.partial_text(),
-            )
-            self._worker.forget(self.id)
-            self._worker.replace()
-
-    def _end_here(self, kind: str, **data: Any) -> None:
-        """End a turn that its worker can't end."""
-        if any(e.is_turn_end for e in self._log.events):
-            self._end()
-            return
-        if not any(e.kind == "turn.started" for e in self._log.events):
-            model = self.agent.model
-            self.emit(
-                "turn.started",
-                {
-                    "prompt": self.prompt,
-                    "agent": self.agent_name,
-                    "model": model.id,
-                    "provider": model.provider,
-                    "host": model.host,
-                    "runtime": self.agent.runtime_name,
-                    "tools": [t.name for t in self._tools],
-                    "n_history_messages": 0,
-                    **self._told(),
-                },
-            )
-        self.emit(kind, {**data, "duration_ms": (time.perf_counter() - self._began_s) * 1000})
-        self._end()
-
-    def _end(self) -> None:
-        if self._give_up_timer is not None:
-            self._give_up_timer.cancel()
-        self._ended.set()
-
-    async def _finish(self) -> None:
-        """Store, show and hand over the result; on every path, exactly once."""
-        self._worker.forget(self.id)
-        self._steers.close()
-        if self._stop_reason is not None and (names := self.running_tools()):
-            text = f"Waiting for {', '.join(names)}, which ignores the interrupt."
-            self.emit("warning", {"code": "waiting", "message": text})
-        if self._hermes.tape is not None:
-            problem = await keep_soon(self._hermes.tape, self._hermes.turns)
-            if problem is not None:
-                self.emit("warning", {"code": "recording", "message": problem})
-        await self._log.flush()
-        result = self._ended_result()
-        self._show(result)
-        self._result = result
-        self._wake.set()
-
-    def _ended_result(self) -> RunResult:
-        end = next((e for e in reversed(self._log.events) if e.is_turn_end), None)
-        data: Mapping[str, Any] = end.data if end is not None else {}
-        status = str(data.get("status") or ("failed" if end is None or end.kind == "turn.failed" else "completed"))
-        return self._make_result(status, str(data.get("text") or ""))
-
-    def _make_result(self, status: str, text: str) -> RunResult:
-        return RunResult(
-            text=text,
-            status=status,
-            session_id=self.session_id,
-            turn_id=self.id,
-            raw=self._raw,
-            events=tuple(self._log.events),
-            values=self._serving.values,
-            shown_in=self._shown_in,
-        )
-
-    def _show(self, result: RunResult) -> None:
-        from hermes_nb.views._bundle import bundle
-
-        try:
-            self._sink.finish(bundle(result.events))
-        except Exception as exc:  # noqa: BLE001 - a front end that can't show must not lose the result
-            self._hermes.warn("display", f"Turn {self.id} could not be shown: {exc!r}. Its result is in the session.")
-
-

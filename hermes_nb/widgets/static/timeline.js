@@ -4,40 +4,11 @@ const HELP = "Arrow keys select steps, Enter opens one, Escape closes it. Plus a
   "right moves the view, Home and End go to the first and last step, E to the next error, S to the slowest step, F follows what " +
   "runs, / searches. The button Frame shows the steps as a table.";
 const LARGE = 20_000;
-const KEPT = Symbol.for("hermes_nb.kept");
-
-// In JupyterLab and Notebook 7: what is written to the file has the static version in the widget's place, while the widget stays
-// on the page. False where the front end has no such notebook model.
-function keepStatic(model, source) {
-  try {
-    const notebook = model.widget_manager?.context?.model?.sharedModel;
-    if (typeof notebook?.toJSON !== "function" || !Array.isArray(notebook.cells)) return false;
-    if (!notebook[KEPT]) {
-      const kept = new Map(), write = notebook.toJSON.bind(notebook);
-      notebook[KEPT] = kept;
-      notebook.toJSON = () => {
-        const written = write();
-        try { for (const cell of written.cells ?? []) swapOutputs(cell, kept); } catch (error) { console.warn("hermes_nb:", error); }
-        return written;
-      };
-    }
-    notebook[KEPT].set(model.get("shown_as"), source);
-    return true;
-  } catch { return false; }
-}
 
 // Python makes it soon after the widget is shown; a save that comes before has a line in its place.
 function stillOf(model, log) {
   const made = model.get("static"), text = `Timeline of ${log.n} spans. The notebook was saved before its rows were made.`;
   return made?.["text/html"] ? made : { "text/html": `<div>${text}</div>`, "text/plain": text };
-}
-
-function swapOutputs(cell, kept) {
-  const mime = "application/vnd.jupyter.widget-view+json";
-  for (const output of Array.isArray(cell.outputs) ? cell.outputs : []) {
-    const data = kept.get(output.data?.[mime]?.model_id)?.();
-    if (data?.["text/html"]) output.data = { ...data };
-  }
 }
 
 class View {
@@ -88,15 +59,15 @@ class View {
     this.tooltip = element("div", { class: "hnbt-tooltip", hidden: true, "aria-hidden": "true" });
     this.band = element("div", { class: "hnbt-band", hidden: true });
     this.empty = element("p", { class: "hnbt-empty", hidden: true });
-    this.says = element("div", { class: "hnbt-unseen", "aria-live": "polite" });
+    this.says = element("div", { class: "hnbw-unseen", "aria-live": "polite" });
     this.panel = new Panel({ log: this.log, onClose: () => this.deselect(), onSelect: i => this.goTo(i), onZoom: i => this.zoomTo(i) });
     this.table = new Table({ log: this.log, columns: this.shared.table, fetchRows: (numbers, use) => this.shared.ask({ t: "rows", numbers }, use),
       onSelect: i => this.goTo(i) });
     this.legend = element("div", { class: "hnbt-legend", "aria-label": "Colours and hatches", role: "group" });
     this.stage = element("div", { class: "hnbt-stage" }, this.pane, this.tooltip, this.band, this.empty);
-    this.root = element("div", { class: "hnbt", role: "region", "aria-label": "Agent timeline" }, this.toolbar, this.summary,
+    this.root = element("div", { class: "hnbw hnbt", role: "region", "aria-label": "Agent timeline" }, this.toolbar, this.summary,
       element("div", { class: "hnbt-body" }, this.stage, this.panel.element), this.legend, this.table.element,
-      element("div", { class: "hnbt-unseen", id }, HELP), this.says);
+      element("div", { class: "hnbw-unseen", id }, HELP), this.says);
     this.root.hnbt = this;  // for tests and for who embeds it
     this.root.addEventListener("keydown", event => this._key(event));
     el.append(this.root);
@@ -127,11 +98,7 @@ class View {
     const scheme = window.matchMedia("(prefers-color-scheme: dark)");
     this._on(scheme, "change", () => this.draw());
     this.cleanups.push(() => sizes.disconnect(), () => themes.disconnect(), () => cancelAnimationFrame(this._frame), () => clearInterval(this._beat));
-    // JupyterLab takes letters and arrows for commands of the notebook before any element hears of them, but not from below
-    // an element with this attribute. Ctrl and Command stay the notebook's: Ctrl+S saves.
-    this._on(window, "keydown", event => {
-      if (this.root.contains(event.target)) this.root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
-    }, true);
+    this.cleanups.push(ownKeys(this.root));
     this._on(pane, "wheel", event => this._wheel(event), { passive: false });
     this._on(pane, "scroll", () => { this.state.scroll = pane.scrollTop; this.draw(); });
     this._on(pane, "pointerdown", event => this._down(event));
