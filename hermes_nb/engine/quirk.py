@@ -40,6 +40,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from hermes_nb import _settings
 from hermes_nb.model.mask import Masker
 
 UPSTREAM = "0.19"
@@ -128,7 +129,7 @@ def _share_ssl_context(ssl_verify: Any) -> None:
     contexts: dict[tuple[Any, ...], ssl.SSLContext] = {}
 
     def resolve(*, ca_bundle: str | None = None, ssl_verify: Any = None, base_url: str = "") -> Any:
-        named = [ca_bundle or "", *(os.environ.get(name, "") for name in _CA_VARIABLES)]
+        named = [ca_bundle or "", *(_settings.variable(name) or "" for name in _CA_VARIABLES)]
         key = (*named, *(_file_mark(path) for path in named), repr(ssl_verify))
         with lock:
             if key not in contexts:

@@ -148,13 +148,14 @@ async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tu
     if found.agent != bound.name:
         raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
     bound.renew_tools()
-    found.check(profile(bound, bound.offered), is_live=live)
+    found.check(profile(bound, bound.offered_in(found.session_id)), is_live=live)
     return found, await bound.hermes.reload_session(found.session_id)
 
 
 def _begun(turn: Turn) -> Turn:
     hermes = turn.agent.hermes
     if not any(t is turn for t in hermes.turns):
+        turn.keep_offers()
         hermes.turns.append(turn)
         hermes.io.soon(turn.begin)
     return turn

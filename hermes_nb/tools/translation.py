@@ -5,12 +5,14 @@ from __future__ import annotations
 import collections.abc
 import enum
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
 from hermes_nb.tools.coreschema import Named
+from hermes_nb.tools.variable import Array
 
 _LISTS = (
     collections.abc.Iterable,
@@ -95,6 +97,8 @@ class _Preparer:
         self._records: dict[Any, Any] = {}  # TypedDict -> its translation, also while that is being made
 
     def of(self, annotation: Any) -> Any:
+        import typing_extensions
+
         if annotation is None or annotation is Any or annotation is Ellipsis:
             return annotation
         origin = typing.get_origin(annotation)
@@ -104,7 +108,9 @@ class _Preparer:
         if origin is typing.Literal:
             return _literal(annotation)
         if origin in (typing.Union, types.UnionType):
-            return typing.Union[tuple(self.of(a) for a in typing.get_args(annotation))]  # noqa: UP007
+            return typing.Union[tuple(self.of(a) for a in _array_like(typing.get_args(annotation)))]  # noqa: UP007
+        if origin in (typing.Unpack, typing_extensions.Unpack) or getattr(annotation, "__unpacked__", False):
+            raise Unfit("pydantic knows no part of a tuple that repeats", "Use tuple[T, ...], or a list")
         return self._leaf(annotation) if origin is None else self._generic(annotation, origin)
 
     def _leaf(self, annotation: Any) -> Any:
@@ -191,6 +197,15 @@ def keys_of(record: Any, scope: Mapping[str, Any]) -> dict[str, tuple[Any, bool]
             (kind,) = typing.get_args(kind)
         keys[key] = (kind, is_required)
     return keys
+
+
+def _array_like(alternatives: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The alternatives of a union; those of numpy's `ArrayLike`, private protocols, as what a model can give for them."""
+    like = typing.get_args(getattr(sys.modules.get("numpy.typing"), "ArrayLike", None))
+    if not like or not all(one in alternatives for one in like):
+        return alternatives
+    rest = tuple(one for one in alternatives if one not in like)
+    return (typing.Annotated[Any, Named((Array, list))], list[Any], float, *rest)
 
 
 def _is_annotation(argument: Any) -> bool:

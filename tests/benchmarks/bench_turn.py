@@ -171,7 +171,8 @@ def run() -> Iterator[tuple[str, str]]:
             kernel.n_bytes = 0
             seconds, cpu, chars = (float(x) for x in kernel.run(DELTAS).split())
             yield _pair("20,000 deltas", plain["deltas"], seconds)
-            yield "20,000 deltas: kernel CPU, to the front end", f"{cpu:.2f} s, {kernel.n_bytes / (3 * seconds) / 1e6:.3f} MB/s"
+            rate = kernel.n_bytes / (3 * seconds) / 1e6
+            yield "20,000 deltas: kernel CPU, to the front end", f"{cpu:.2f} s, {rate:.3f} MB/s"
             assert chars >= 6 * 20_000 - 1  # the last blank may be stripped
             in_turn, at_once = (float(x) for x in kernel.run(FOUR).split())
             yield "four agents at 1 s, at once over one after another", f"{in_turn / at_once:.2f}x faster ({at_once:.2f} s)"
