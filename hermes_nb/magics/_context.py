@@ -75,6 +75,15 @@ class Context:
         """The kernel's Hermes; None when nothing has needed it yet."""
         return self._hermes
 
+    def open_stored(self) -> None:
+        """Open the kernel's Hermes if sessions are stored for it; makes no file. On the main thread alone."""
+        from hermes_nb.sessions.state_dir import FOLDER, STORE
+
+        home = _settings.home()
+        folder = Path(home).expanduser() if home else self._loaded_in / FOLDER
+        if self._hermes is None and (folder / STORE).is_file():
+            self.hermes  # noqa: B018 - opened by being asked for
+
     def _open_local(self) -> Hermes:
         from hermes_nb.sessions.hermes import Hermes
 
@@ -103,7 +112,7 @@ class Context:
         hidden = getattr(self.shell, "user_ns_hidden", {})
         return {
             name: value
-            for name, value in self.user_ns.items()
+            for name, value in list(self.user_ns.items())  # a cell may be adding some: the panel asks from a thread
             if not name.startswith("_") and not (name in hidden and hidden[name] is value)
         }
 

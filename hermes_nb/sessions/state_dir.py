@@ -18,6 +18,7 @@ from hermes_nb import _settings
 from hermes_nb.errors import StoreError
 
 FOLDER = ".hermes-nb"
+STORE = "store.db"
 
 
 @dataclass
@@ -30,7 +31,7 @@ class StateDir:
     @property
     def store(self) -> Path:
         """The sqlite file of all sessions."""
-        return self.path / "store.db"
+        return self.path / STORE
 
     def prepare(self) -> None:
         """Make the folder again, where it was deleted."""
