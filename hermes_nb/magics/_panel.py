@@ -34,7 +34,7 @@ def state(context: Context) -> dict[str, Any]:
 
     Returns: `now`'s keys, `v`, `version`, `is_open` (whether there is a Hermes yet), and
         sessions, forks right behind their parents: session_id, depth, title, agent, n_turns, input_tokens, output_tokens,
-        cost_usd, last_used_unix_s, is_unfinished;
+        cost_usd, last_used_unix_s, is_running, is_unfinished;
         runs: run, agent, session_id, phase, url, at_unix_s;
         promote: the option with which `%hermes promote` only looks.
     """
@@ -119,6 +119,7 @@ def _sessions(hermes: Hermes, busy: set[str]) -> list[dict[str, Any]]:
             "output_tokens": row.output_tokens,
             "cost_usd": row.cost_usd,
             "last_used_unix_s": row.last_used_unix_s,
+            "is_running": row.session_id in busy,
             "is_unfinished": row.last_status not in (None, "completed") and row.session_id not in busy,
         }
         for depth, row in tree(hermes.sessions(limit=N_SESSIONS))

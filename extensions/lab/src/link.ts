@@ -53,6 +53,7 @@ export class KernelLink {
 
   /** Finds out whether hermes_nb is there, and opens the comm if it is. A busy kernel answers when it is idle. */
   look(): Promise<void> {
+    this._isWanted = true;
     this._looking ??= this._look().finally(() => {
       this._looking = null;
     });
@@ -95,7 +96,8 @@ export class KernelLink {
       return;
     }
     const generation = this._generation;
-    const isThere = await this._hello();
+    // A cell may run for hours: on a subshell the comm is answered all the same, if at the price of a line in the log.
+    const isThere = (kernel.status === 'busy' && this.hearsWhileBusy) || (await this._hello());
     if (generation === this._generation && isThere !== null) {
       if (!isThere) {
         this._set('unloaded');
@@ -137,6 +139,7 @@ export class KernelLink {
     };
     comm.onClose = () => {
       if (comm === this._comm) {
+        this._isDue ||= this._phase !== 'open'; // a busy kernel's cell may just be loading it
         this._reset('unloaded');
       }
     };
@@ -175,7 +178,7 @@ export class KernelLink {
   private _onStatus(_: unknown, status: Kernel.Status): void {
     if (['restarting', 'autorestarting', 'dead', 'terminating'].includes(status)) {
       this._reset('unknown');
-      this._isDue = status !== 'dead' && status !== 'terminating';
+      this._isDue = this._isWanted && status !== 'dead' && status !== 'terminating';
     } else if (status === 'idle' && this._isDue) {
       this._isDue = false;
       void this.look();
@@ -184,8 +187,8 @@ export class KernelLink {
 
   /** A cell that may have loaded hermes_nb is over: look again. */
   private _onMessage(_: unknown, message: KernelMessage.IIOPubMessage): void {
-    if (this._phase !== 'open' && KernelMessage.isExecuteInputMsg(message) && /hermes/.test(message.content.code)) {
-      this._isDue = true;
+    if (this._isWanted && this._phase !== 'open' && KernelMessage.isExecuteInputMsg(message)) {
+      this._isDue ||= /hermes/.test(message.content.code);
     }
   }
 
@@ -195,6 +198,7 @@ export class KernelLink {
   private _comm: Kernel.IComm | null = null;
   private _generation = 0;
   private _isDue = false;
+  private _isWanted = false;
   private _looking: Promise<void> | null = null;
   private _changed = new Signal<this, void>(this);
 }

@@ -132,7 +132,7 @@ export function sessionRow(actions: Actions): IRow<INode> {
     update: ({ session, forks: below }) => {
       id = session.session_id;
       const title = session.title || id;
-      const last = session.is_unfinished ? 'last turn unfinished' : '';
+      const last = session.is_running ? 'running now' : session.is_unfinished ? 'last turn unfinished' : '';
       frame.say(
         title,
         [

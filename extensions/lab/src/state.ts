@@ -33,6 +33,7 @@ export interface ISession {
   output_tokens: number | null;
   cost_usd: number | null;
   last_used_unix_s: number;
+  is_running: boolean;
   is_unfinished: boolean;
 }
 
