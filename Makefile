@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`. Each makes .venv when it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench notebooks test-matrix release-check binder-check tool-bench kill-test clean
+.PHONY: help demo test check bench notebooks test-matrix release-check binder-check tool-bench kill-test lab-extension clean
 
 help:  ## What can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,10 @@ tool-bench:  ## The conformance table of tools through other libraries, in an en
 kill-test:  ## Kill workers and kernels at N random moments of a turn (make kill-test N=200); check all that is promised
 	@scripts/venv test
 	@.venv/bin/python -m tests.kill --n $(or $(N),200) $(if $(SEED),--seed $(SEED))
+
+lab-extension:  ## Build the JupyterLab extension from extensions/lab into the package (needs Node 20 or newer)
+	@scripts/venv test
+	@.venv/bin/python scripts/lab_extension.py
 
 clean:  ## Remove .venv, caches and screenshots
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis screenshots build dist

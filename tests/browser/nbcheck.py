@@ -110,8 +110,8 @@ class Browser:
         page = pages[0] if pages and pages[0].url == "about:blank" else self._context.new_page()
         self._watch(page)
         # A workspace each, else a second tab is redirected to another one.
-        workspace = f"nbcheck-{secrets.token_hex(4)}"
-        url = f"{self.lab.url}/lab/workspaces/{workspace}/tree/{quote(notebook)}?token={self.lab.token}"
+        place = f"lab/workspaces/nbcheck-{secrets.token_hex(4)}/tree" if self.lab.app == "lab" else "notebooks"
+        url = f"{self.lab.url}/{place}/{quote(notebook)}?token={self.lab.token}"
         page.goto(url, timeout=timeout_s * 1000)
         opened = Notebook(self, page)
         opened.wait_for(
