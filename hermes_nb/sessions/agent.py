@@ -91,6 +91,7 @@ class BoundAgent(AgentTools):
         from hermes_nb.tools.decorator import as_tool
 
         self.session_id, self.always_allowed, self._results = old.session_id, old.always_allowed, old.results
+        self.offers = old.offers
         own = {t.name for t in self.tools}
         declared = {t.name for t in map(as_tool, old.config.tools)}
         self.tools += [t for t in old.tools if t.name not in own | declared]  # attached since, by `add_tools`
@@ -441,3 +442,18 @@ class BoundAgent(AgentTools):
             UsageError: No such binding.
         """
         self.instance.detach(self, binding_id)
+
+    async def refresh_tools(self, names: Sequence[str] | None = None) -> list[str]:
+        """Tell the model of redefined tools as they are now, from the next turn of each session on.
+
+        Without it a session goes on with the description and the schema it began with, and its calls run the new function.
+
+        Args:
+            names: Which tools; None means all.
+
+        Returns: names of the tools whose form changes; the next turn says so, too.
+
+        Raises:
+            UsageError: The agent has no tool of that name.
+        """
+        return self.renew_offers(names)

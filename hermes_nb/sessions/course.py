@@ -12,7 +12,7 @@ from hermes_nb.host.base import Caller, Sink, WakeUp
 from hermes_nb.model.event import Event
 from hermes_nb.sessions import budget
 from hermes_nb.sessions.journal import bring, next_attempt
-from hermes_nb.sessions.profile import profile
+from hermes_nb.sessions.profile import profile, told_otherwise
 from hermes_nb.sessions.recording import keep_soon
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.sessions.serving import ToolServing
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.session import Session
     from hermes_nb.store.sqlite import Store
 
+KEPT = (
+    "Tool {name} was redefined, and what the model is told of it changed. This session goes on with what it was told: calls"
+    " run the new function, and one that does not fit it goes back to the model. A new session begins with the new form;"
+    " %hermes tools refresh (bound.refresh_tools()) takes it here, from the next turn on."
+)
 STOP_GRACE_S = 0.6  # how long the worker has to end a stopped turn before it is replaced
 
 
@@ -73,7 +78,8 @@ class TurnCourse:
         self._task: asyncio.Task[None] | None = None
         self._wake = WakeUp()
         self._began_s = time.perf_counter()
-        self._tools = agent.offered
+        self._tools = agent.offered_in(session.id)
+        self._said_of_tools: list[str] = []
         self._serving = ToolServing(self, self._tools, caller)
         if resumes is not None:
             self._take_up(resumes)
@@ -103,6 +109,13 @@ class TurnCourse:
     def running_tools(self) -> list[str]:
         """Names of the turn's tools whose function is still running, also after a stop they ignore."""
         return self._hermes.host.running_tools(self.id)
+
+    def keep_offers(self) -> None:
+        """Note what this turn tells the model of its tools, for the turns after it; what has to be said is said with it."""
+        offers = self.agent.offers
+        if not offers.knows(self.session_id) and self._resumes is None:
+            self._said_of_tools = told_otherwise(self._session.events, self.profile)
+        self._said_of_tools += [KEPT.format(name=name) for name in offers.keep(self.session_id, self._tools)]
 
     def begin(self) -> None:
         """Start the turn's task."""
@@ -187,7 +200,8 @@ class TurnCourse:
 
     def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
         self.number = self._session.n_turns + 1
-        for code, text in [*self.agent.take_notices(), *self._session.take_notices()]:
+        said, self._said_of_tools = [("tool", text) for text in self._said_of_tools], []
+        for code, text in [*self.agent.take_notices(), *self._session.take_notices(), *said]:
             self.emit("warning", {"code": code, "message": text})
 
     def _told(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import SessionNotFoundError, StoreError, UsageError
 from hermes_nb.model.event import Event
 from hermes_nb.sessions import journal
-from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
+from hermes_nb.store.row import RunRow, SearchHit, SessionRow, TurnRow
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
@@ -49,6 +49,14 @@ class Library:
         async def found() -> list[TurnRow]:
             full_id = None if session_id is None else await self._hermes.full_id(session_id)
             return await (await self._hermes.opened_store()).turns(full_id, since_unix_s=since_unix_s)
+
+        return self._hermes.io.call(found())
+
+    def runs(self, *, limit: int = 20) -> list[RunRow]:
+        """Remote runs as they were last heard of, the newest word first; nothing is asked of a control plane."""
+
+        async def found() -> list[RunRow]:
+            return await (await self._hermes.opened_store()).runs(limit=limit)
 
         return self._hermes.io.call(found())
 

@@ -156,7 +156,7 @@ async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tu
     if found.agent != bound.name:
         raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
     bound.renew_tools()
-    found = found.checked(profile(bound, bound.offered), is_live=live)
+    found = found.checked(profile(bound, bound.offered_in(found.session_id)), is_live=live)
     await _take_attempt(bound.hermes, found)
     return found, await bound.hermes.reload_session(found.session_id)
 
@@ -187,6 +187,7 @@ def _has_begun(hermes: Hermes, found: Resumable) -> bool:
 def _begun(turn: Turn) -> Turn:
     hermes = turn.agent.hermes
     if not any(t is turn for t in hermes.turns):
+        turn.keep_offers()
         hermes.turns.append(turn)
         hermes.io.soon(turn.begin)
     return turn

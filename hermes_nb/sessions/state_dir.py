@@ -19,6 +19,7 @@ from hermes_nb.errors import StoreError
 from hermes_nb.sessions.file_lock import FileLock
 
 FOLDER = ".hermes-nb"
+STORE = "store.db"
 
 
 @dataclass
@@ -31,7 +32,7 @@ class StateDir:
     @property
     def store(self) -> Path:
         """The sqlite file of all sessions."""
-        return self.path / "store.db"
+        return self.path / STORE
 
     def prepare(self) -> None:
         """Make the folder again, where it was deleted."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # The kinds a turn's row is computed from; the partial index below lists the same.
 MARKS = ("turn.started", "turn.completed", "turn.failed", "turn.stopped", "model.completed", "context.compressed")
+RUN = "flyte.run"  # what a remote run says of itself; a partial index lists these
 _MARKS = ", ".join(f"'{kind}'" for kind in MARKS)
 
 # AUTOINCREMENT: a rowid is never given twice, so `after_rowid` stays right when the newest session is deleted.
@@ -96,6 +97,7 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             )""",
         ),
     ),
+    ("remote runs", (f"CREATE INDEX events_of_runs ON events (rowid) WHERE kind = '{RUN}'",)),
 )
 
 

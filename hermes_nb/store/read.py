@@ -10,8 +10,8 @@ from typing import Any
 from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.event import TURN_ENDS, Event
 from hermes_nb.store.connection import Connection
-from hermes_nb.store.migration import MARKS
-from hermes_nb.store.row import SessionRow, TurnRow
+from hermes_nb.store.migration import MARKS, RUN
+from hermes_nb.store.row import RunRow, SessionRow, TurnRow
 
 _EVENT = "rowid, v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data"
 _SESSION = (
@@ -94,6 +94,19 @@ async def turns(
     return _fold(await _marks(connection, None if session_id is None else [session_id], since_unix_s=since_unix_s))
 
 
+async def runs(connection: Connection, *, limit: int = 20) -> list[RunRow]:
+    """Remote runs by their newest event, the last heard of first."""
+    rows = await connection.rows(
+        f"""SELECT json_extract(e.data, '$.run'), e.session_id, e.turn_id, coalesce(s.agent, ''),
+            json_extract(e.data, '$.phase'), coalesce(json_extract(e.data, '$.url'), ''), e.at_unix_s
+        FROM events e LEFT JOIN sessions s USING (session_id)
+        WHERE e.rowid IN (SELECT max(rowid) FROM events WHERE kind = '{RUN}' GROUP BY json_extract(data, '$.run'))
+        ORDER BY e.rowid DESC LIMIT ?""",
+        (limit,),
+    )
+    return [RunRow(*row) for row in rows]
+
+
 async def turn_of_key(connection: Connection, key: str) -> str | None:
     """The turn that was begun under an idempotency key; None when none was."""
     rows = await connection.rows(
@@ -172,6 +185,7 @@ async def _with_totals(connection: Connection, rows: Sequence[Sequence[Any]]) ->
             input_tokens=_sum(turn.input_tokens for turn in own),
             output_tokens=_sum(turn.output_tokens for turn in own),
             cost_usd=_sum(turn.cost_usd for turn in own),
+            last_status=own[-1].status if own else None,
         )
         for row, own in ((row, by_session[row[0]]) for row in rows)
     ]

@@ -25,7 +25,7 @@ from hermes_nb.store.follow import POLL_S, Followers
 from hermes_nb.store.ingest import ingest
 from hermes_nb.store.migration import migrate
 from hermes_nb.store.reservation import Reservation, SharedLimit
-from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
+from hermes_nb.store.row import RunRow, SearchHit, SessionRow, TurnRow
 
 LOCK_TIMEOUT_S = 10.0
 _RECOVER_S = 2.0  # how long to wait for other processes to let go of a damaged file
@@ -157,6 +157,10 @@ class Store:
             since_unix_s: Only turns that began, answered or ended then or later; None for all.
         """
         return await self._guarded(read.turns(self._reader, session_id, since_unix_s=since_unix_s))
+
+    async def runs(self, *, limit: int = 20) -> list[RunRow]:
+        """Remote runs as they were last heard of, the newest word first."""
+        return await self._guarded(read.runs(self._reader, limit=limit))
 
     async def turn_of_key(self, key: str) -> str | None:
         """The turn that was begun under an idempotency key; None when none was."""
