@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import Any
 
 from hermes_nb.flyte.ride import RUN, Ride
@@ -90,8 +89,10 @@ class RemoteRun(Ride):
         else:
             self.end_stopped(reason)
             if self._run is None and self._submission is not None:  # what is on its way is let arrive, and then aborted
-                with contextlib.suppress(Exception):
+                try:
                     self._run = await self._submission
+                except Exception as exc:  # noqa: BLE001 - what did not arrive needs no abort
+                    self.warn("not-submitted", self.mask(f"It was stopped before it was submitted: {exc}"))
             if self._run is not None:
                 await self._run.abort.aio(f"stopped in the notebook ({reason})")
         if self._task is not None:
