@@ -182,6 +182,7 @@ class Promotion:
             self._looks += 1
             number, key = self._looks, _key(form)
             self._plan = None
+            self.bound.renew_tools()  # what was mended since is looked at as it is now
             self.sheet.tell(is_looking=True, error="", missing="")
             if importlib.util.find_spec("flyte") is None:
                 self._looked(number, key, error=MissingPackageError("Flyte is not installed; it is needed to run there."))

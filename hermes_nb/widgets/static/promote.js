@@ -146,7 +146,7 @@ class PromoteView extends SheetView {
     const codes = (plan?.findings ?? []).map(f => f.code);
     const offer = (name, isWanted) => { this.inputs[name].closest(".hnbs-choice").hidden = !isWanted && !this.inputs[name].checked; };
     offer("yes", codes.includes("approval") || codes.includes("toolsets"));
-    offer("loopback", codes.includes("loopback-model"));
+    offer("loopback", (plan?.findings ?? []).some(f => f.code === "loopback-model" && f.severity === "stops"));
   }
 
   _plan(plan) {
