@@ -1,9 +1,9 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`. Each makes .venv when it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench tool-bench kill-test clean
+.PHONY: help demo test check bench notebooks test-matrix release-check binder-check tool-bench kill-test clean
 
 help:  ## What can be made
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo:  ## Run notebooks/01_hello.ipynb on the embedded offline model (no key, no network) and print what it shows
 	@scripts/venv lab
@@ -21,6 +21,22 @@ check:  ## Linters and types only
 bench:  ## Measure beside a plain script, print ratios
 	@scripts/venv test
 	@.venv/bin/python -m tests.benchmarks
+
+notebooks:  ## Run all notebooks on the embedded offline model, time them
+	@scripts/venv test
+	@.venv/bin/python scripts/notebooks.py
+
+test-matrix:  ## The compatibility matrix: ipykernel, JupyterLab, Plotly, pandas, Pythons, the oldest allowed versions
+	@scripts/venv test
+	@.venv/bin/python scripts/matrix.py $(CELLS)
+
+release-check:  ## Build wheel and sdist, try them in clean environments with no extras, each extra, and all
+	@scripts/venv test
+	@.venv/bin/python scripts/release.py
+
+binder-check:  ## Validate binder/ with repo2docker, take its steps in a clean environment, measure the memory
+	@scripts/venv test
+	@.venv/bin/python scripts/binder.py
 
 tool-bench:  ## The conformance table of tools through other libraries, in an environment of its own
 	@scripts/venv test

@@ -102,8 +102,8 @@ def _in_subcommand(
             return None
     if option is not None:
         chosen = parser.options[option]
-        if chosen.choices is not None:
-            return _starting(fragment, "value", map(str, chosen.choices))
+        if known := chosen.choices or getattr(chosen, "suggestions", None):
+            return _starting(fragment, "value", map(str, known))
         return _value(context, chosen.dest, fragment)
     n_plain = _n_plain(parser, words)
     if parser.takes_text and n_plain:

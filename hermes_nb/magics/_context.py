@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_nb import _settings
-from hermes_nb.errors import AgentNotFoundError, UsageError
+from hermes_nb.errors import AgentNotFoundError, UnknownNameError, UsageError
 from hermes_nb.magics._cells import Cells
 from hermes_nb.magics._parser import near
 from hermes_nb.model.agent import Agent
@@ -144,12 +144,21 @@ class Context:
             found: Runtime = held
             return found
         if name != "flyte":
-            raise UsageError(
-                f"--on takes flyte, flyte:local, or a variable that holds a runtime; {wanted!r} is none of them."
-            )
+            return self._named_runtime(wanted)
         from hermes_nb.flyte.runtime import Flyte
 
         return Flyte(mode=mode or "remote")  # type: ignore[arg-type]
+
+    def _named_runtime(self, name: str) -> Runtime:
+        """A runtime as it is without options: a file of `runtimes/`, or an entry point."""
+        from hermes_nb import _registry
+
+        try:
+            module = _registry.load("runtimes", name)
+        except UnknownNameError as exc:
+            raise UsageError(f"--on takes a runtime's name, or a variable that holds a runtime. {exc}") from None
+        made: Runtime = getattr(module, name.title().replace("_", ""))()
+        return made
 
     # -- agents --------------------------------------------------------------------------------------------------
     @property
