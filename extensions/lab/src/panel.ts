@@ -9,6 +9,7 @@ import { agentRow, runRow, sessionRow, TurnRow } from './rows';
 import { IAgent, INode, IRun, IState, ITurn, tree } from './state';
 
 const TICK_MS = 1000;
+const TICKS_OF_AGES = 30;
 const HEARD_MS = 2000;
 
 /** A list under a heading that opens and closes, with a sentence for when it is empty. */
@@ -163,6 +164,10 @@ export class HermesPanel extends Widget {
   }
 
   private _tick(): void {
+    this._nTicks += 1;
+    if (this._nTicks % TICKS_OF_AGES === 0) {
+      this._update(); // `just now` becomes `1 minute ago`
+    }
     for (const row of this._ticking) {
       if (row.node.isConnected) {
         row.tick();
@@ -187,6 +192,7 @@ export class HermesPanel extends Widget {
   private _runs: Section<IRun>;
   private _ticking = new Set<TurnRow>();
   private _timer = 0;
+  private _nTicks = 0;
   private _nTurns = 0;
   private _stopped = '';
 }
