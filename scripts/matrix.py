@@ -21,14 +21,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+RUNS = "tests/notebooks/test_notebook.py::TestRun::test_it_runs_without_a_key_in_a_minute"
 KERNEL = (
     "tests/host/test_kernel_loop.py", "tests/host/test_kernel_stop.py", "tests/host/test_kernel_display.py",
-    "tests/magics/test_kernel.py", "tests/magics/test_loop.py", "tests/notebooks",
+    "tests/magics/test_kernel.py", "tests/magics/test_loop.py", *(f"{RUNS}[{name}]" for name in ("01_hello", "04_timeline")),
 )  # fmt: skip
 BROWSER = ("tests/browser/test_hello.py", "tests/browser/test_run.py", "tests/browser/test_timeline.py")
 FRAMES = (
     "tests/views/test_frame.py", "tests/views/test_agreement.py", "tests/tools/test_result.py",
-    "tests/tools/test_describe.py", "tests/tools/test_variable.py",
+    "tests/tools/test_describe.py", "tests/tools/test_variable.py", f"{RUNS}[06_real_data]",
 )  # fmt: skip
 FIGURES = ("tests/views/test_figure.py", "tests/host/test_figure.py", "tests/tools/test_image.py")
 CORE = ("tests/test_window.py", "tests/model", "tests/views", "tests/tools", "tests/store", "tests/sessions/test_run.py",
@@ -109,7 +110,7 @@ def run(cell: Cell) -> str:
         except subprocess.CalledProcessError:
             return "failed: can't be installed"
         # A warning of an old release is no failure of ours; the default suite holds the newest ones to none.
-        options = ["-q", "-W", "default", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
+        options = ["-q", "-m", "not serial", "-W", "default", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
         environment = {**os.environ, "PATH": f"{made.parent}{os.pathsep}{os.environ['PATH']}"}
         command = [str(made), "-m", "pytest", *options, *cell.tests]
         ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
 
+PROCESS = "process"
 DEFAULT_AGENT = "hermes"  # made when a question is asked and there is no agent at all
 
 
@@ -59,6 +60,7 @@ class Context:
         self._snapshots: dict[str, dict[str, Any]] = {}
         self._attached: dict[BoundAgent, dict[str, str]] = {}
         self._background: list[tuple[Turn, str | None]] = []
+        self._runs_on: dict[str, str] = {}
 
     # -- Hermes --------------------------------------------------------------------------------------------------
     @property
@@ -95,6 +97,7 @@ class Context:
         hermes, self._hermes = self._hermes, None
         self._snapshots.clear()
         self._attached.clear()
+        self._runs_on.clear()
         self._background.clear()
         self.default_agent = None
         if hermes is not None:
@@ -193,13 +196,35 @@ class Context:
             )
         return agents[0] if agents else None
 
-    def bind(self, agent: Agent) -> Binding:
-        """Bind an agent (again); returns at once."""
+    def bind(self, agent: Agent, *, on: str | None = None) -> Binding:
+        """Bind an agent (again); returns at once.
+
+        Args:
+            agent: The agent.
+            on: Where its turns run from now on, as `runtime` takes it; `process` is beside the kernel, None is as before.
+
+        Raises:
+            UsageError: `on` is no runtime.
+        """
+        if on not in (None, PROCESS):
+            self.runtime(str(on))
         before = self._snapshots.get(agent.name) if agent.name in self.agents else None
         bound = self.hermes.bind(agent)
-        after = _snapshot(bound)
+        if on is not None:
+            self._runs_on[agent.name] = on
+        after = {**_snapshot(bound), "runtime": self.runs_on(agent.name) or PROCESS}
         self._snapshots[agent.name] = after
         return Binding(bound, None if before is None else _changes(before, after))
+
+    def runs_on(self, agent: str) -> str | None:
+        """Where the turns of that agent run, as `runtime` takes it; None beside the kernel."""
+        on = self._runs_on.get(agent, PROCESS)
+        return None if on == PROCESS else on
+
+    def card(self, bound: BoundAgent) -> dict[str, Any]:
+        """What the card of an agent says (see `BoundAgent.card`)."""
+        card = bound.card()
+        return {**card, "runtime": self.runs_on(bound.name) or card["runtime"]}
 
     def pick(self, name: str | None) -> BoundAgent:
         """Who is asked: the agent of that name, bound when it was not; without a name the only or the default one.

@@ -344,10 +344,10 @@ class BoundAgent(AgentTools):
         """Go on with a turn that was cut off and return its handle; any thread (see `resume`)."""
         from hermes_nb.sessions.order import resumed, to_resume
 
-        found, session = self.hermes.io.call(to_resume(self, turn_id, live=live))
         caller = self.hermes.host.caller(blocks=blocks, background=background)
         if caller.blocks_loop:
             self.refuse_async_tools()
+        found, session = self.hermes.io.call(to_resume(self, turn_id, live=live))
         return resumed(self, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options)
 
     async def resume(
@@ -363,7 +363,8 @@ class BoundAgent(AgentTools):
 
         Args:
             turn_id: The turn, or its session; None takes the newest unfinished turn of this agent.
-            live: Go on although model, tools or instructions changed; steps that no longer fit are asked anew.
+            live: Go on although model, tools or instructions changed: committed steps stay as they are, the rest is asked of
+                the agent as it is now.
             timeout: Seconds after which it is stopped; None for no limit.
             show: Stream the answer (see `run`).
             **options: Its budget, max_cost_usd and max_tokens, which counts what earlier attempts spent.

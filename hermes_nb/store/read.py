@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_nb.errors import SessionNotFoundError
+from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.event import TURN_ENDS, Event
 from hermes_nb.store.connection import Connection
 from hermes_nb.store.migration import MARKS, RUN
@@ -46,6 +46,19 @@ async def events(
     rows = await connection.rows(
         f"SELECT {_EVENT} FROM events WHERE {' AND '.join(wanted)} ORDER BY rowid LIMIT ?",
         (*wanted.values(), -1 if limit is None else limit),
+    )
+    return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
+
+
+async def news(
+    connection: Connection, session_id: str, *, after_rowid: int, without: Iterable[str] = ()
+) -> list[tuple[int, Event]]:
+    """As `events` of a session, kinds in `without` left out."""
+    kinds = tuple(without)
+    rows = await connection.rows(
+        f"SELECT {_EVENT} FROM events WHERE session_id = ? AND rowid > ? AND kind NOT IN ({', '.join('?' * len(kinds))})"
+        " ORDER BY rowid",
+        (session_id, after_rowid, *kinds),
     )
     return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
 
@@ -133,10 +146,18 @@ async def delete_session(connection: Connection, session_id: str) -> None:
 
     Raises:
         SessionNotFoundError: There is none of that id.
+        UsageError: Others were forked from it.
     """
     async with connection.transaction():
+        forks = await connection.rows("SELECT session_id FROM sessions WHERE parent_session_id = ?", (session_id,))
+        if forks:
+            raise UsageError(
+                f"Session {session_id} is the beginning of {', '.join(row[0] for row in forks)}, which would lose their"
+                " history. Delete those first."
+            )
         n_rows = await connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
         await connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
+        await connection.execute("DELETE FROM claims WHERE session_id = ?", (session_id,))
     if not n_rows:
         raise await _not_found(connection, session_id, [])
 

@@ -94,6 +94,8 @@ def takes_none(annotation: Any) -> bool:
 class _Preparer:
     def __init__(self, scope: Mapping[str, Any]) -> None:
         self._scope = scope
+        self._open: list[Any] = []  # aliases that are being looked into
+        self._recursive: list[Any] = []
         self._records: dict[Any, Any] = {}  # TypedDict -> its translation, also while that is being made
 
     def of(self, annotation: Any) -> Any:
@@ -101,6 +103,8 @@ class _Preparer:
 
         if annotation is None or annotation is Any or annotation is Ellipsis:
             return annotation
+        if isinstance(annotation, (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", ()))):
+            return self._alias(annotation)
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
             first, *metadata = typing.get_args(annotation)
@@ -112,6 +116,22 @@ class _Preparer:
         if origin in (typing.Unpack, typing_extensions.Unpack) or getattr(annotation, "__unpacked__", False):
             raise Unfit("pydantic knows no part of a tuple that repeats", "Use tuple[T, ...], or a list")
         return self._leaf(annotation) if origin is None else self._generic(annotation, origin)
+
+    def _alias(self, alias: Any) -> Any:
+        """What an alias (`type X = ...`) stands for; one that contains itself stays, for pydantic to resolve."""
+        if alias is _numpy_array_like():
+            return typing.Union[_ARRAY_LIKE]  # noqa: UP007 - built from a tuple
+        if isinstance(alias.__value__, str):
+            return alias
+        if alias in self._open:
+            self._recursive.append(alias)
+            return alias
+        self._open.append(alias)
+        try:
+            made = self.of(alias.__value__)
+        finally:
+            self._open.pop()
+        return alias if alias in self._recursive else made
 
     def _leaf(self, annotation: Any) -> Any:
         from pydantic import AfterValidator
@@ -199,13 +219,20 @@ def keys_of(record: Any, scope: Mapping[str, Any]) -> dict[str, tuple[Any, bool]
     return keys
 
 
+# What a model can give for numpy's `ArrayLike`, a union of private protocols (from numpy 2.5 on an alias of one).
+_ARRAY_LIKE = (typing.Annotated[Any, Named((Array, list))], list[Any], float)
+
+
+def _numpy_array_like() -> Any:
+    return getattr(sys.modules.get("numpy.typing"), "ArrayLike", None)
+
+
 def _array_like(alternatives: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The alternatives of a union; those of numpy's `ArrayLike`, private protocols, as what a model can give for them."""
-    like = typing.get_args(getattr(sys.modules.get("numpy.typing"), "ArrayLike", None))
+    """The alternatives of a union, with `_ARRAY_LIKE` for those of numpy's."""
+    like = typing.get_args(_numpy_array_like())
     if not like or not all(one in alternatives for one in like):
         return alternatives
-    rest = tuple(one for one in alternatives if one not in like)
-    return (typing.Annotated[Any, Named((Array, list))], list[Any], float, *rest)
+    return (*_ARRAY_LIKE, *(one for one in alternatives if one not in like))
 
 
 def _is_annotation(argument: Any) -> bool:

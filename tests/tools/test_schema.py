@@ -15,6 +15,7 @@ import zoneinfo
 import jsonschema
 import pydantic
 import pytest
+import typing_extensions
 
 from hermes_nb.errors import HermesNbError, ToolArgumentError, ToolDefinitionError
 from hermes_nb.tools.decorator import tool
@@ -435,3 +436,46 @@ def test_an_array_like_is_a_variable_or_a_list():
     with pytest.raises(ToolArgumentError, match="variables that fit: arr, rows, s"):
         made.build({"a": "text"}, notebook)
     assert cloudpickle.loads(cloudpickle.dumps(made)).definition() == made.definition()
+
+
+class Shade(enum.Enum):
+    DARK = "dark"
+    LIGHT = "light"
+
+
+def test_an_alias_is_what_it_stands_for():
+    alias = typing_extensions.TypeAliasType
+    shades = alias("shades", typing.Literal[Shade.DARK] | None)
+    nested = alias("nested", list[shades])
+
+    def f(x, y):
+        return x, y
+
+    f.__annotations__ = {"x": nested, "y": collections.abc.Iterable[shades]}
+    made = tool(f)
+    assert made.build({"x": ["dark", None], "y": ["dark"]})[1] == {"x": [Shade.DARK, None], "y": [Shade.DARK]}
+    with pytest.raises(ToolArgumentError, match=r"argument 'x\[0\]' got \"light\""):
+        made.build({"x": ["light"], "y": []})
+
+
+Json = typing_extensions.TypeAliasType("Json", "list[Json] | dict[str, Json] | int | str")
+
+
+_NEW = pytest.mark.skipif(sys.version_info < (3, 12), reason="the statement is of Python 3.12")
+
+
+@pytest.mark.parametrize("is_statement", [False, pytest.param(True, marks=_NEW)])
+def test_an_alias_that_contains_itself_is_resolved(is_statement):
+    space: dict[str, typing.Any] = {}
+    if is_statement:
+        exec("type Json = list[Json] | dict[str, Json] | int | str", space)
+
+    def f(x):
+        return x
+
+    f.__annotations__ = {"x": space.get("Json", Json)}
+    made = tool(f)
+    jsonschema.Draft202012Validator.check_schema(made.parameters)
+    assert made.build({"x": [{"a": [1, "b"]}]})[1]["x"] == [{"a": [1, "b"]}]
+    with pytest.raises(ToolArgumentError, match="x"):
+        made.build({"x": [{"a": [None]}]})
