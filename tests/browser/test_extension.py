@@ -214,10 +214,22 @@ def test_promote_shows_what_stands_in_the_way(page: Page) -> None:
     page.notebook.wait_for(
         "() => jupyterapp.shell.currentWidget.content.widgets.length === 7", "a new cell", timeout_s=20
     )
-    assert page.sources()[NOTES + 1].startswith("%hermes promote analyst --")
-    page.notebook.wait_text("on Flyte", cell=NOTES + 1, timeout_s=60)
+    assert page.sources()[NOTES + 1] == "%hermes promote analyst --ui"
+    page.notebook.wait_text("Promote analyst", cell=NOTES + 1, timeout_s=60)
     page.notebook.wait_idle()
     page.shoot("promote")
+    page.cut(NOTES + 1)
+
+
+def test_an_agent_is_made_by_the_form(page: Page) -> None:
+    page.select(NOTES)
+    page.panel.get_by_role("button", name="New agent").click()
+    page.notebook.wait_for(
+        "() => jupyterapp.shell.currentWidget.content.widgets.length === 7", "a new cell", timeout_s=20
+    )
+    assert page.sources()[NOTES + 1] == "%hermes agent --ui"
+    page.notebook.wait_text("Instructions", cell=NOTES + 1, timeout_s=60)
+    page.notebook.wait_idle()
     page.cut(NOTES + 1)
 
 
@@ -297,10 +309,10 @@ def test_an_unfinished_turn_goes_on_by_a_click(page: Page) -> None:
 def test_the_keyboard_reaches_everything_in_order(page: Page) -> None:
     page.panel.get_by_role("button", name="Refresh").focus()
     seen = []
-    for _ in range(7):
+    for _ in range(8):
         page.page.keyboard.press("Tab")
         seen.append(page.page.evaluate("document.activeElement.innerText.trim().split(/\\n|\\d/)[0]"))
-    assert seen == ["Running turns", "Agents", "Run", "Promote", "Sessions", "Open", "Continue"]
+    assert seen == ["Running turns", "Agents", "Run", "Promote", "New agent", "Sessions", "Open", "Continue"]
     page.page.keyboard.press("Shift+Tab")
     page.page.keyboard.press("Shift+Tab")
     page.page.keyboard.press("Enter")  # folds the list

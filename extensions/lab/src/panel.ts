@@ -70,6 +70,8 @@ export class HermesPanel extends Widget {
     );
     this._runs = new Section<IRun>('Flyte runs', 'No run on Flyte yet.', run => run.run, () => runRow(actions));
     this._lists.append(this._turns.node, this._agents.node, this._sessions.node, this._runs.node);
+    this._agents.node.append(this._make);
+    this._make.addEventListener('click', () => void actions.make());
     this._load.addEventListener('click', () => void actions.load());
     this._refresh.addEventListener('click', () => void this.model.link?.refresh());
     this._guide.append(this._guideText, this._code, this._load);
@@ -129,6 +131,7 @@ export class HermesPanel extends Widget {
   private _show(state: IState): void {
     this._turns.update(state.turns);
     this._agents.update(state.agents);
+    this._make.hidden = !state.has_forms;
     this._sessions.update(tree(state.sessions));
     this._runs.update(state.runs);
     const n = state.turns.length;
@@ -184,6 +187,7 @@ export class HermesPanel extends Widget {
   private _guideText = element('p');
   private _code = element('code', {}, LOAD);
   private _load = element('button', { type: 'button', class: 'hnb-button' }, 'Load hermes_nb');
+  private _make = element('button', { type: 'button', class: 'hnb-button hnb-make' }, 'New agent');
   private _refresh = element('button', { type: 'button', class: 'hnb-button' }, 'Refresh');
   private _lists = element('div', { class: 'hnb-lists' });
   private _turns: Section<ITurn>;
