@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from hermes_nb.errors import UsageError
+from hermes_nb.host.base import Sink
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.model.content import ContentPart
 from hermes_nb.sessions.agent_tools import AgentTools
@@ -148,6 +149,7 @@ class BoundAgent(AgentTools):
         timeout_s: float | None = None,
         again: bool | str = False,
         quiet: bool = False,
+        sink: Sink | None = None,
         **options: Unpack[TurnOptions],
     ) -> Turn:
         """Start a turn and return its handle at once; any thread, no loop needed.
@@ -160,6 +162,7 @@ class BoundAgent(AgentTools):
             timeout_s: Stop the turn after so many seconds, with status timed_out; None for no limit.
             again: A turn's id, or True for the session's last turn: the new turn takes its place in the history.
             quiet: Show nothing while it runs.
+            sink: Where it shows, e.g. a chat; None means the running cell.
             **options: See `hermes_nb.sessions.order.TurnOptions`: idempotency_key, mode, max_cost_usd, max_tokens, replay,
                 replay_miss.
 
@@ -172,7 +175,7 @@ class BoundAgent(AgentTools):
 
         return place(
             self, prompt, session_id=session_id, background=background, blocks=blocks, timeout_s=timeout_s, again=again,
-            quiet=quiet, options=options,
+            quiet=quiet, options=options, sink=sink,
         )  # fmt: skip
 
     async def session_for(self, session_id: str | None) -> Session:

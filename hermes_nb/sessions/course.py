@@ -73,6 +73,29 @@ class TurnCourse:
         self._began_s = time.perf_counter()
         self._tools = agent.offered
         self._serving = ToolServing(self, self._tools, caller, unfinished=resumes.unfinished if resumes else ())
+        attach = getattr(sink, "attach", None)  # one that can be clicked
+        if attach is not None:
+            attach(self)
+
+    @property
+    def parts(self) -> str | list[dict[str, str]]:
+        """What was asked, as it is sent."""
+        return self._parts
+
+    @property
+    def caller(self) -> Caller:
+        """Who asked."""
+        return self._caller
+
+    @property
+    def timeout_s(self) -> float | None:
+        """After so long it is stopped; None for no limit."""
+        return self._timeout_s
+
+    @property
+    def limits(self) -> budget.Limits:
+        """What it may cost."""
+        return self._limits
 
     @property
     def is_done(self) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from hermes_nb.errors import UsageError
+from hermes_nb.host.base import Sink
 from hermes_nb.model.agent import OFFLINE
 from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
@@ -48,7 +50,7 @@ class TurnOptions(TypedDict, total=False):
 
 def place(
     bound: BoundAgent, prompt: str | list[ContentPart], *, session_id: str | None, background: bool, blocks: bool,
-    timeout_s: float | None, again: bool | str, quiet: bool, options: TurnOptions,
+    timeout_s: float | None, again: bool | str, quiet: bool, options: TurnOptions, sink: Sink | None = None,
 ) -> Turn:  # fmt: skip
     """The turn that `BoundAgent.submit` gives; see there."""
     text = prompt_text(prompt)
@@ -81,8 +83,8 @@ def place(
             prompt=text,
             parts=wire_parts(prompt, sees=bound.model.provider != OFFLINE),
             caller=caller,
-            sink=hermes.host.open_sink(caller, quiet=quiet),
-            shown_in=None if quiet else hermes.host.cell_id(),
+            sink=hermes.host.open_sink(caller, quiet=quiet, shown_in=sink),
+            shown_in=None if quiet or sink is not None else hermes.host.cell_id(),
             timeout_s=timeout_s,
             replaces=session.last_turn_id() if again is True else (again or None),
             labels=labels,
@@ -112,6 +114,30 @@ def place(
                 turn = _ended(bound, found, session, caller)
         hermes.keyed[key] = (labels["body"], turn)
         return turn
+
+
+def again(turn: Turn, sink: Sink) -> Turn:
+    """The turn that `Turn.again` gives; see there."""
+    if not turn.is_done:
+        raise UsageError(f"Turn {turn.id} is still {turn.status}. Stop it first.")
+    bound, hermes = turn.agent, turn.agent.hermes
+    bound.renew_tools()
+    session = hermes.io.call(bound.session_for(turn.session_id))
+    return _begun(
+        Turn(
+            bound,
+            session,
+            turn_id=new_id("t"),
+            prompt=turn.prompt,
+            parts=turn.parts,
+            caller=replace(turn.caller, background=True, blocks_loop=False),
+            sink=sink,
+            shown_in=None,
+            timeout_s=turn.timeout_s,
+            replaces=turn.id,
+            limits=turn.limits,
+        )
+    )
 
 
 def resumed(

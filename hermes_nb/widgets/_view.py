@@ -5,21 +5,20 @@ from __future__ import annotations
 import functools
 from array import array
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from hermes_nb._require import require
+from hermes_nb.widgets._comm import STATIC, let_through
 from hermes_nb.widgets._log import Log
 
 WHY = "to show the timeline as a widget"
-_STATIC = Path(__file__).parent / "static"
 # One module in pieces, in this order: no bundler is needed to change them.
-SCRIPTS = ("log.js", "paint.js", "panel.js", "timeline.js")
+SCRIPTS = ("keep.js", "log.js", "paint.js", "panel.js", "timeline.js")
 
 
 def script() -> str:
     """The widget's ES module."""
-    return "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS)
+    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 class Listener:
@@ -68,7 +67,7 @@ def make_view(listener: Listener) -> Any:
         MissingPackageError: The extra `widgets` is not installed.
     """
     view = _view_class()(listener)
-    _let_through(view.comm)
+    let_through(view.comm)
     return view
 
 
@@ -79,7 +78,7 @@ def _view_class() -> Any:
 
     class TimelineView(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
         _esm = script()
-        _css = (_STATIC / "timeline.css").read_text(encoding="utf-8")
+        _css = (STATIC / "timeline.css").read_text(encoding="utf-8")
         log = traitlets.Dict().tag(sync=True)
         shown_as = traitlets.Unicode("").tag(sync=True)
         static = traitlets.Dict().tag(sync=True)
@@ -100,13 +99,3 @@ def _view_class() -> Any:
             self._listener.answer(content, self.send)
 
     return TimelineView
-
-
-def _let_through(comm: Any) -> None:
-    """Let messages of the browser be answered while a cell blocks the kernel.
-
-    ipykernel 7.4 sends them to the shell that sent last, which is the busy one (`_reply_subshell_for` of its Comm, a
-    private name); 7.1 to 7.3 do without this.
-    """
-    if hasattr(comm, "_reply_subshell_for"):
-        comm._reply_subshell_for = lambda data, default=None: default

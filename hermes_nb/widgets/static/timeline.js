@@ -4,40 +4,11 @@ const HELP = "Arrow keys select steps, Enter opens one, Escape closes it. Plus a
   "right moves the view, Home and End go to the first and last step, E to the next error, S to the slowest step, F follows what " +
   "runs, / searches. The button Frame shows the steps as a table.";
 const LARGE = 20_000;
-const KEPT = Symbol.for("hermes_nb.kept");
-
-// In JupyterLab and Notebook 7: what is written to the file has the static version in the widget's place, while the widget stays
-// on the page. False where the front end has no such notebook model.
-function keepStatic(model, source) {
-  try {
-    const notebook = model.widget_manager?.context?.model?.sharedModel;
-    if (typeof notebook?.toJSON !== "function" || !Array.isArray(notebook.cells)) return false;
-    if (!notebook[KEPT]) {
-      const kept = new Map(), write = notebook.toJSON.bind(notebook);
-      notebook[KEPT] = kept;
-      notebook.toJSON = () => {
-        const written = write();
-        try { for (const cell of written.cells ?? []) swapOutputs(cell, kept); } catch (error) { console.warn("hermes_nb:", error); }
-        return written;
-      };
-    }
-    notebook[KEPT].set(model.get("shown_as"), source);
-    return true;
-  } catch { return false; }
-}
 
 // Python makes it soon after the widget is shown; a save that comes before has a line in its place.
 function stillOf(model, log) {
   const made = model.get("static"), text = `Timeline of ${log.n} spans. The notebook was saved before its rows were made.`;
   return made?.["text/html"] ? made : { "text/html": `<div>${text}</div>`, "text/plain": text };
-}
-
-function swapOutputs(cell, kept) {
-  const mime = "application/vnd.jupyter.widget-view+json";
-  for (const output of Array.isArray(cell.outputs) ? cell.outputs : []) {
-    const data = kept.get(output.data?.[mime]?.model_id)?.();
-    if (data?.["text/html"]) output.data = { ...data };
-  }
 }
 
 class View {

@@ -1,0 +1,75 @@
+// The library of a page: `open` makes what the views of a model share, `show` draws it into an element.
+
+import { Store } from "./store.js";
+import { TurnView } from "./turn.js";
+import css from "./style.css";
+
+const STYLE = Symbol.for("hermes_nb.style");
+
+function style(el) {
+  const root = el.getRootNode(), place = root instanceof ShadowRoot ? root : document;
+  if (place[STYLE] === css) return;
+  place[STYLE] = css;
+  const made = document.createElement("style");
+  made.textContent = css;
+  (place.head ?? place).append(made);
+}
+
+// A letter is a command of the notebook, but not while the focus is in here. Returns what ends this.
+export function ownKeys(root) {
+  const before = event => {
+    if (root.contains(event.target)) root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
+  };
+  window.addEventListener("keydown", before, true);
+  root.addEventListener("keydown", event => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); });
+  return () => window.removeEventListener("keydown", before, true);
+}
+
+// The views of one turn widget: the turn it shows now.
+class Single {
+  constructor(store, el) {
+    this.store = store;
+    this.el = el;
+    this.root = document.createElement("div");
+    this.root.className = "hnbw hnbw-single";
+    this.quiet = ownKeys(this.root);
+    this.waiting = document.createElement("div");
+    this.waiting.className = "hnbw-dim";
+    this.waiting.textContent = "waiting for the agent …";
+    this.root.append(this.waiting);
+    el.append(this.root);
+    this.refresh();
+  }
+
+  refresh() {
+    const { store } = this, id = store.order.at(-1), state = store.turns.get(id);
+    if (!state) return;
+    if (this.view?.state !== state) {
+      const hadFocus = this.view?.element.contains(document.activeElement);
+      this.view?.close();
+      this.waiting.remove();
+      this.view = new TurnView(state, { act: m => store.act(m), insert: store.insert, isDead: () => store.isDead, fetch: (turn, k) => store.fetch(turn, k) });
+      this.root.append(this.view.element);
+      this.root.hnbw = this.view;
+      if (hadFocus) this.view.stop.focus();
+    }
+    this.view.refresh();
+  }
+
+  heard() { this.view?.heard(); }
+  told(turn, name, detail) { this.view?.told(name, detail); }
+  close() { this.quiet(); this.view?.close(); this.root.remove(); }
+}
+
+export function open(model) {
+  const store = new Store(model);
+  return {
+    show(own, el) {
+      style(el);
+      const view = new Single(store, el);
+      store.shown(view);
+      return () => { store.hidden(view); view.close(); };
+    },
+    close() { store.close(); },
+  };
+}

@@ -1,0 +1,49 @@
+"""The library that browsers load: built from the sources that are here, small, asking nobody for anything."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from hermes_nb.widgets._comm import STATIC, library, loader
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "extensions" / "widgets"
+KEEP = "../../hermes_nb/widgets/static/keep.js"
+MAX_GZIPPED_BYTES = 150_000
+
+
+def test_it_is_built_from_these_sources() -> None:
+    names = ["build.mjs", "package-lock.json", "package.json", *(f"src/{p.name}" for p in (SOURCES / "src").iterdir()), KEEP]
+    digest = hashlib.sha256()
+    for name in sorted(names):
+        digest.update(name.encode() + b"\0" + (SOURCES / name).read_bytes() + b"\0")
+    recorded = re.search(r"sources sha256:(\w+)", library())
+    assert recorded is not None
+    assert recorded[1] == digest.hexdigest(), "Run npm run build in extensions/widgets."
+
+
+def test_it_is_small() -> None:
+    assert len(gzip.compress((library() + loader()).encode())) < MAX_GZIPPED_BYTES
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = json.loads((SOURCES / "package-lock.json").read_text(encoding="utf-8"))
+    assert lock["packages"]
+    assert not [name for name, held in lock["packages"].items() if "resolved" in held]
+    assert all("integrity" in held for name, held in lock["packages"].items() if name)
+
+
+def test_it_loads_nothing() -> None:
+    asks = re.compile(r"(?<![.\w}])fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(\"|@import|url\(http")
+    for code in (library(), loader()):
+        assert not asks.search(code)
+
+
+def test_its_parts_keep_their_licences() -> None:
+    text = (STATIC / "library-LICENSES.txt").read_text(encoding="utf-8")
+    for name in ("markdown-it", "dompurify", "highlight.js", "linkify-it", "entities"):
+        assert re.search(rf"^{re.escape(name)} \d", text, re.MULTILINE)
