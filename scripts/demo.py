@@ -23,12 +23,20 @@ from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOK = ROOT / "notebooks" / "01_hello.ipynb"
+# Widgets become their static version before the kernel goes: nbclient drops what comes between two cells.
+FREEZE = """
+import gc
+for made in gc.get_objects():
+    if str(type(made).__module__).startswith("hermes_nb.widgets") and callable(getattr(type(made), "freeze", None)):
+        made.freeze()
+"""
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def run(path: Path, *, timeout_s: int = 120) -> Any:
     """The notebook with its outputs; raises CellExecutionError where a cell does."""
     notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(FREEZE))
     with tempfile.TemporaryDirectory(prefix="hermes-nb-demo-") as folder:
         # No key of this machine is used, whatever the environment holds.
         environment = {**os.environ, "HERMES_NB_MODEL": "offline", "IPYTHONDIR": f"{folder}/ipython"}
@@ -38,19 +46,25 @@ def run(path: Path, *, timeout_s: int = 120) -> Any:
             extra_arguments=["--IPKernelApp.log_level=40"],  # ipykernel 7.4 warns about its own loopback sockets
         )  # fmt: skip
         client.execute(env=environment)
+        notebook.cells.pop()
         _forget(notebook, folder)
     return notebook
 
 
 def _forget(notebook: Any, folder: str) -> None:
-    """Take out of the outputs what is of this run alone: its folder, its clock."""
+    """Take out of the outputs what is of this run and this machine alone: folders, times of cells, states of widgets."""
+    notebook.metadata.pop("widgets", None)
+    notebook.metadata.language_info = {"name": "python"}
+    here = {os.path.realpath(folder): "~", folder: "~", sys.prefix: "~/.venv", str(ROOT): "~", str(Path.home()): "~"}
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         for output in cell.get("outputs", ()):
             for holder in (output, output.get("data", {})):
                 for key, value in holder.items():
                     if isinstance(value, str):
-                        holder[key] = value.replace(os.path.realpath(folder), "~").replace(folder, "~")
+                        for place, instead in here.items():
+                            value = value.replace(place, instead)
+                        holder[key] = value
 
 
 def shown(cell: Any) -> str:

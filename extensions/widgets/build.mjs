@@ -5,8 +5,8 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 
 const here = new URL("./", import.meta.url);
-const shared = "../../hermes_nb/widgets/static/keep.js";
-const names = ["build.mjs", "package-lock.json", "package.json", ...readdirSync(new URL("src/", here)).map(n => `src/${n}`), shared];
+const shared = ["dom.js", "keep.js", "theme.css"].map(name => `../../hermes_nb/widgets/static/${name}`);
+const names = ["build.mjs", "package-lock.json", "package.json", ...readdirSync(new URL("src/", here)).map(n => `src/${n}`), ...shared];
 const hash = createHash("sha256");
 for (const name of names.sort()) hash.update(name).update("\0").update(readFileSync(new URL(name, here))).update("\0");
 

@@ -56,6 +56,10 @@ _SAME = {
     "on": ("on",), "recursive": ("recursive", "recursively", "subfolders", "subdirectories"),
     "round_trip": ("round trip", "return ticket", "return flight"), "fast": ("fast", "express", "quickly"),
 }  # fmt: skip
+# What a question for the ends of an order says of its direction; weaker than the words above.
+_LEAST = "lowest smallest fewest least cheapest shortest slowest poorest".split()
+_MOST = "highest largest biggest most greatest longest fastest richest".split()
+_ENDS = {"ascending": (_LEAST, _MOST), "asc": (_LEAST, _MOST), "descending": (_MOST, _LEAST), "desc": (_MOST, _LEAST)}
 
 
 def choices(fit: Fit, param: Param) -> Iterator[Option]:
@@ -121,6 +125,7 @@ def _kindred(fit: Fit, param: Param, choice: Any, words: list[str]) -> Iterator[
             units.CURRENCY_OF.get(token.lower) == choice
             or (bool(unit) and units.unit_named(token.lower) == unit)
             or units.LANGUAGE_CODES.get(token.lower) == choice
+            or _is_adjective(token.lower, spelled)
         )
         if known:
             yield Option(choice, 1.0 + 0.3 * fit.lead(param, fit.scene.lead_of(i)[0]), token.start, token.end)
@@ -136,6 +141,12 @@ def _kindred(fit: Fit, param: Param, choice: Any, words: list[str]) -> Iterator[
             yield Option(choice, 1.0 + 0.01 * len(phrase), found.start(), found.end())
 
 
+def _is_adjective(word: str, name: str) -> bool:
+    """Whether a word is a name's adjective: `European` of Europe, `African` of Africa, `American` of Americas."""
+    base = name.removesuffix("s")
+    return len(base) >= 4 and word.removesuffix("s") in (f"{base}n", f"{base}an", f"{base}ian")
+
+
 def booleans(fit: Fit, param: Param) -> Iterator[Option]:
     """Yes or no, where the prompt speaks of it: its own words, their opposites, a negation before them."""
     scene, lower = fit.scene, fit.scene.text.lower()
@@ -147,6 +158,9 @@ def booleans(fit: Fit, param: Param) -> Iterator[Option]:
                     match = re.search(rf"(?<!\w){re.escape(phrase)}(?!\w)", lower)
                     if match:
                         yield Option(value, 1.5, match.start(), match.end())
+    for value, ends in zip((True, False), _ENDS.get(key.removeprefix("sort_"), ()), strict=False):
+        for match in re.finditer(rf"(?<!\w)(?<!at )(?:{'|'.join(ends)})(?!\w)", lower):
+            yield Option(value, 1.1, match.start(), match.end())
     words = [
         w
         for w in param.words

@@ -93,7 +93,7 @@ backwards inverted mirror | uppercase capital capitals upper caps | lowercase lo
 | volume capacity loud | perimeter circumference | triangle triangular | circle circular | angle degrees | energy
 power | force newton | derivative differentiate slope | integral integrate area | matrix matrices | vector vectors |
 equation formula | formula equation expression chemical | molar mole molecular | element atomic chemical | gene
-genetic dna | cell biological | population inhabitants people | law legal lawsuit court case | court legal judge |
+genetic dna | cell biological | population inhabitants people populous | law legal lawsuit court case | court legal judge |
 crime criminal | patient medical health doctor | doctor physician medical cardiologist dermatologist dentist surgeon
 pediatrician neurologist psychiatrist oncologist | specialist specialty expert doctor | concert gig show tour perform
 performance live play band | last end tail bottom final latest recent | first begin head top start | hospital clinic

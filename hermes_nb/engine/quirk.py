@@ -27,6 +27,7 @@ import contextlib
 import importlib
 import inspect
 import logging
+import os
 import re
 import ssl
 import threading
@@ -39,6 +40,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from hermes_nb import _settings
 from hermes_nb.model.mask import Masker
 
 UPSTREAM = "0.19"
@@ -117,23 +119,40 @@ def _leave_turn() -> None:
     upstream("tools.terminal_tool").set_approval_callback(None)
 
 
+_CA_VARIABLES = ("HERMES_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+
+
 def _share_ssl_context(ssl_verify: Any) -> None:
+    """One TLS context for each set of certificates, as Hermes chooses them, instead of one for each request."""
     original: Callable[..., Any] = ssl_verify.resolve_httpx_verify
     lock = threading.Lock()
-    contexts: list[ssl.SSLContext] = []
+    contexts: dict[tuple[Any, ...], ssl.SSLContext] = {}
 
-    def resolve(**options: Any) -> Any:
-        verify = original(**options)
-        if verify is not True:
-            return verify
+    def resolve(*, ca_bundle: str | None = None, ssl_verify: Any = None, base_url: str = "") -> Any:
+        named = [ca_bundle or "", *(_settings.variable(name) or "" for name in _CA_VARIABLES)]
+        key = (*named, *(_file_mark(path) for path in named), repr(ssl_verify))
         with lock:
-            if not contexts:
-                import certifi
+            if key not in contexts:
+                verify = original(ca_bundle=ca_bundle, ssl_verify=ssl_verify, base_url=base_url)
+                if verify is True:
+                    import certifi
 
-                contexts.append(ssl.create_default_context(cafile=certifi.where()))
-            return contexts[0]
+                    verify = ssl.create_default_context(cafile=certifi.where())
+                if not isinstance(verify, ssl.SSLContext):
+                    return verify
+                contexts[key] = verify
+            return contexts[key]
 
     ssl_verify.resolve_httpx_verify = resolve
+
+
+def _file_mark(path: str) -> tuple[int, int] | None:
+    """What tells that a file was replaced."""
+    try:
+        found = os.stat(Path(path.strip()).expanduser()) if path.strip() else None  # noqa: PTH116
+    except OSError:
+        return None
+    return None if found is None else (found.st_mtime_ns, found.st_size)
 
 
 def tame(agent: Any) -> None:

@@ -20,9 +20,11 @@ from typing import Any
 
 from hermes_nb import _settings
 from hermes_nb.engine import wire
-from hermes_nb.flyte.ride import Ride
+from hermes_nb.flyte.ride import LOG_EVERY_S, RUN, Ride
 from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE
 from hermes_nb.model.event import Event
+
+LOOK = "The end of its log is above."
 
 
 class LocalRun(Ride):
@@ -44,6 +46,7 @@ class LocalRun(Ride):
         bound = self.runtime.bound(str(self.start["agent_id"]))
         plan = await asyncio.to_thread(checked, bound, self.runtime)
         refuse(plan)
+        self.emit(RUN, {"phase": "starting"})
         folder = self.place.home.parent / "flyte" / self.turn_id
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         payload = dumps({
@@ -59,10 +62,11 @@ class LocalRun(Ride):
             **self.runtime.env_vars, **variables, "PYTHONHASHSEED": "0", "DO_NOT_TRACK": "1", "PYTHONUNBUFFERED": "1",
         })  # fmt: skip
         await self._follow(payload, environment, folder)
+        is_bad = not self.has_end or self.has_failed
+        self.emit(RUN, {"phase": "failed" if is_bad else "succeeded", "report": self.report_path})
         if not self.has_end:
             code = self._process.returncode if self._process is not None else None
-            tail = "\n".join((folder / "log.txt").read_text(errors="replace").splitlines()[-12:])
-            self.fail(f"The local run ended without an answer (status {code}).\n{tail}", "FlyteRunFailed")
+            self.fail(f"The local run ended without an answer (status {code}).", "FlyteRunFailed", hint=LOOK)
 
     async def _follow(self, payload: bytes, environment: dict[str, str], folder: Path) -> None:
         read_fd, write_fd = os.pipe()
@@ -78,23 +82,35 @@ class LocalRun(Ride):
             self._process.stdin.write(payload)
             await self._process.stdin.drain()
             self._process.stdin.close()
+        self.emit(RUN, {"phase": "running"})
         reader = asyncio.StreamReader(limit=1 << 26)
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0)
         )
+        tailing = asyncio.create_task(self._tail_log(folder / "log.txt"))
         try:
             while line := await reader.readline():
                 self._on_message(wire.decode(line))
             await self._process.wait()
+            self.tail.read_file(folder / "log.txt")
+            self.tell_log(is_last=True)
         finally:
+            tailing.cancel()
             transport.close()
             self._kill()
+
+    async def _tail_log(self, path: Path) -> None:
+        while True:
+            await asyncio.sleep(LOG_EVERY_S)
+            self.tail.read_file(path)
+            self.tell_log()
 
     def _on_message(self, message: dict[str, Any]) -> None:
         if message["kind"] == "event":
             self.pass_on(Event.from_dict(message["event"]))
         elif message["kind"] == "report":
             self.report_path = str(message["path"])
+            self.emit(RUN, {"phase": "running", "report": self.report_path})
         elif message["kind"] == "failed" and not self.has_end:
             self.fail(str(message["error"]), str(message["error_type"]))
 
@@ -123,7 +139,13 @@ def main(arguments: list[str]) -> int:
     flyte = _sdk.sdk()
     folder = json.loads(given["request"])["home"]
     tempfile.tempdir = folder
-    inside.sinks.append(lambda event: sender.send("event", event=event))
+
+    def tell(event: dict[str, Any]) -> None:
+        if event["kind"] == "turn.started":
+            sender.send("report", path=str(Path(inside.places[-1]) / "report.html"))
+        sender.send("event", event=event)
+
+    inside.sinks.append(tell)
     config: Any = SimpleNamespace(
         image="local", resources=None, retries=given["retries"], cache=given["cache"], env_vars={}
     )
@@ -135,8 +157,6 @@ def main(arguments: list[str]) -> int:
         )
     except Exception as exc:  # noqa: BLE001 - told to the notebook
         sender.send("failed", error=str(exc)[:4000], error_type=type(exc).__name__)
-    for place in inside.places[-1:]:
-        sender.send("report", path=str(Path(place) / "report.html"))
     return 0
 
 

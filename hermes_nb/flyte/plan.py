@@ -12,7 +12,8 @@ from typing import Any
 
 from hermes_nb.flyte import bundle as bundles
 from hermes_nb.flyte.bundle import Bundle
-from hermes_nb.flyte.scan import Taken, place_of, taken_by
+from hermes_nb.flyte.finding import Finding, Site
+from hermes_nb.flyte.scan import Taken, site_of, taken_by
 from hermes_nb.flyte.spec import INLINE, Spec, how, secret_names, spec_of
 from hermes_nb.model.agent import OFFLINE
 
@@ -23,31 +24,6 @@ if TYPE_CHECKING:
     from hermes_nb.tools.decorator import Tool
 
 _IN_IMAGE = frozenset({"hermes-agent", "flyte", "flyteplugins-agents-hermes", "pydantic", "hermes-nb", "cloudpickle"})
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing to know before a promotion.
-
-    Attributes:
-        code: Its kind, e.g. `unpicklable`; what `Flyte(allow=[...])` takes.
-        text: What is the matter, and with what.
-        cure: What to do; "" for a note.
-        where: The tool and its place in the notebook; "" when it is nobody's.
-        variable: The notebook variable at fault; "" for none.
-        is_fatal: Whether it stops the promotion.
-    """
-
-    code: str
-    text: str
-    cure: str = ""
-    where: str = ""
-    variable: str = ""
-    is_fatal: bool = True
-
-    def __str__(self) -> str:
-        where = f"{self.where}: " if self.where else ""
-        return f"{where}{self.text} {self.cure}".strip()
 
 
 @dataclass
@@ -78,6 +54,23 @@ class Plan:
     def fatal(self) -> list[Finding]:
         """The findings that stop it, those the user allowed left out."""
         return [f for f in self.findings if f.is_fatal and f.code not in self.config.allow]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for a widget.
+
+        Returns: agent, mode, model (id, provider, base_url), retries, versions, secrets (variable to name), size_bytes,
+            packages, local_modules, tools ([{name, how}]), findings (`Finding.to_dict`; one the user allowed is a `note`),
+            may_submit.
+        """
+        spec, fatal = self.spec, self.fatal
+        return {
+            "agent": spec.agent, "mode": self.config.mode, "model": dict(spec.model), "retries": self.config.retries,
+            "versions": dict(spec.versions), "secrets": dict(spec.secrets), "size_bytes": self.bundle.size_bytes,
+            "packages": list(spec.packages), "local_modules": list(spec.local_modules),
+            "tools": [{"name": t["name"], "how": t["how"]} for t in spec.tools],
+            "findings": [f.to_dict() | {"severity": "stops" if f in fatal else "note"} for f in self.findings],
+            "may_submit": not fatal,
+        }  # fmt: skip
 
     def task(self) -> Any:
         """The task that runs a turn."""
@@ -132,12 +125,12 @@ def _unpicklable(tool: Tool, taken: Taken, error: Exception) -> Iterator[Finding
         yield Finding(
             "unpicklable", f"Variable {name!r} is a {kind}, which can't leave this process.",
             "Make it inside the function, or keep what it is made of (a path, an address) in the variable.",
-            f"Tool {tool.name!r} ({place_of(taken.users[name])})", name,
+            site_of(taken.users[name], tool.name), name,
         )  # fmt: skip
     if not found:
         yield Finding(
             "unpicklable", f"It can't be pickled: {error}.", "Make what it holds inside the function.",
-            f"Tool {tool.name!r} ({place_of(tool.function)})",
+            site_of(tool.function, tool.name),
         )  # fmt: skip
 
 
@@ -169,11 +162,11 @@ def _by_module() -> dict[str, list[str]]:
 
 def _missing(module: str, tools: dict[str, Tool], taken: dict[str, Taken]) -> Finding:
     name = next((n for n, t in taken.items() if module in t.imports), "")
-    where = f"Tool {name!r} ({place_of(tools[name].function)})" if name else ""
+    site = site_of(tools[name].function, name) if name else Site()
     return Finding(
         "missing-module", f"Module {module!r} is neither a file of yours nor of an installed package.",
-        "Install it here, or put it into an image of your own: Flyte(image=...).", where,
+        "Install it here, or put it into an image of your own: Flyte(image=...).", site,
     )  # fmt: skip
 
 
-__all__ = ["INLINE", "Finding", "Plan", "plan_of"]
+__all__ = ["INLINE", "Finding", "Plan", "Site", "plan_of"]

@@ -10,8 +10,9 @@ from typing import Any
 from hermes_nb import _settings
 from hermes_nb.flyte import _sdk
 from hermes_nb.flyte import bundle as bundles
-from hermes_nb.flyte.plan import Finding, Plan, plan_of
-from hermes_nb.flyte.scan import place_of
+from hermes_nb.flyte.finding import Finding, Site
+from hermes_nb.flyte.plan import Plan, plan_of
+from hermes_nb.flyte.scan import site_of
 from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE
 from hermes_nb.model.agent import OFFLINE
 
@@ -65,23 +66,23 @@ def checked(bound: BoundAgent, config: Flyte) -> Plan:
 def _tools(plan: Plan) -> Iterator[Finding]:
     environments: dict[str, str] = {}
     for name, tool in plan.tools.items():
-        where = f"Tool {name!r} ({place_of(tool.function)})"
+        site = site_of(tool.function, name)
         if tool.approval and not plan.config.yes:
             yield Finding(
                 "approval", "It asks before each call, and nobody is there to answer.",
-                "Promote with --yes (Flyte(yes=True)) to run it unasked, or give the agent a tool without approval.", where,
+                "Promote with --yes (Flyte(yes=True)) to run it unasked, or give the agent a tool without approval.", site,
             )  # fmt: skip
         for parameter in tool.variable_parameters:
             yield Finding(
                 "kernel-variable",
                 f"Parameter {parameter!r} takes the name of a notebook variable, and there is no notebook.",
-                "Give it a type that JSON carries, or read the data inside the function.", where, parameter,
+                "Give it a type that JSON carries, or read the data inside the function.", site, parameter,
             )  # fmt: skip
         slug = name.replace("_", "-").lower()
         if slug in environments:
             yield Finding(
                 "name-collision", f"Its environment would be named {slug!r}, as that of tool {environments[slug]!r}.",
-                "Give one of them another name: @tool(name=...).", where,
+                "Give one of them another name: @tool(name=...).", site,
             )  # fmt: skip
         environments[slug] = name
     if plan.spec.toolsets and not plan.config.yes:
@@ -100,7 +101,7 @@ def _variables(plan: Plan) -> Iterator[Finding]:
                 yield Finding(
                     "by-value",
                     f"Variable {variable!r} is shipped as it is now, {_size_text(size)}; later changes stay here.",
-                    where=f"Tool {name!r} ({place_of(taken.users[variable])})", variable=variable, is_fatal=False,
+                    site=site_of(taken.users[variable], name), variable=variable, is_fatal=False,
                 )  # fmt: skip
 
 
@@ -121,11 +122,11 @@ def _secrets(plan: Plan) -> Iterator[Finding]:
         if not found:
             continue
         variable = _holder(plan, name, known) if name else ""
-        where = f"Tool {name!r} ({place_of(plan.tools[name].function)})" if name else "The agent's instructions or config"
+        site = site_of(plan.tools[name].function, name) if name else Site(text="The agent's instructions or config")
         yield Finding(
             "secret", f"{found[0].upper()}{found[1:]} would travel" + (f" in variable {variable!r}." if variable else "."),
             "Read it inside the function from an environment variable, and name the secret:"
-            " Flyte(secrets={'VARIABLE': 'secret'}).", where, variable,
+            " Flyte(secrets={'VARIABLE': 'secret'}).", site, variable,
         )  # fmt: skip
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from hermes_nb.flyte.ride import Ride
-from hermes_nb.flyte.submit import follow, get, log_tail, request_of, submit
+from hermes_nb.flyte.ride import RUN, Ride
+from hermes_nb.flyte.submit import follow, get, request_of, submit
 
-RUN = "flyte.run"  # the kind of our events about the run itself
 _BAD = ("failed", "aborted", "timed_out")
 
 
@@ -24,18 +23,34 @@ class RemoteRun(Ride):
     async def travel(self) -> None:
         """Submit (or, with `attach` among the labels, find) the run and follow it."""
         name = (self.start.get("labels") or {}).get("attach")
+        if not name:
+            self.emit(RUN, {"phase": "submitting"})
         self._run = await get(str(name)) if name else await self._submitted()
         self._url = str(getattr(self._run, "url", "") or "")
         told: tuple[str, int] | None = None
-        phase = "queued"
-        async for news in follow(self._run):
-            phase = news.phase
-            if (phase, news.n_attempts) != told:
-                told = (phase, news.n_attempts)
-                self.emit(RUN, {"phase": phase, "run": self._run.name, "attempt": news.n_attempts, "url": self._url})
-            for event in news.events:
-                self.pass_on(event)
+        tailed, phase = 0, "queued"
+        try:
+            async for news in follow(self._run):
+                phase, self.attempt = news.phase, max(self.attempt, news.n_attempts)
+                if news.n_attempts > tailed:
+                    tailed = news.n_attempts
+                    self.tail.follow(self._run, tailed)
+                if (phase, self.attempt) != told and not news.is_over:
+                    told = (phase, self.attempt)
+                    self._tell_phase(phase)
+                for event in news.events:
+                    self.pass_on(event)
+                self.tell_log()
+            await self.tail.finish()
+            self.tell_log(is_last=True)
+        finally:
+            self.tail.close()
+        self._tell_phase(phase)
         await self._settle(phase)
+
+    def _tell_phase(self, phase: str) -> None:
+        assert self._run is not None
+        self.emit(RUN, {"phase": phase, "run": self._run.name, "attempt": self.attempt, "url": self._url})
 
     async def _submitted(self) -> Any:
         import asyncio
@@ -55,11 +70,7 @@ class RemoteRun(Ride):
         if phase == "aborted":
             self.emit("turn.stopped", {"text": "", "status": "stopped", "reason": "aborted in Flyte"})
         elif phase in _BAD:
-            error = await self._error()
-            tail = "\n".join(await log_tail(self._run))
-            if tail:
-                self.warn("log", f"The end of the run's log:\n{tail}")
-            self.fail(error, "FlyteRunFailed", hint=f"Run {self._run.name}.")
+            self.fail(self.mask(await self._error()), "FlyteRunFailed", hint=f"Run {self._run.name}.")
         else:
             outputs = await self._run.outputs.aio()
             self.emit("turn.completed", {"text": str(outputs[0]), "status": "completed"})

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hermes_nb.errors import HermesNbError
+from hermes_nb.flyte.log import Tail
 from hermes_nb.model.event import Event, EventNumberer
 from hermes_nb.runtimes._base import Place
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from hermes_nb.flyte.runtime import Flyte
 
 Tell = Callable[[str, Mapping[str, Any]], None]
+RUN, LOG = "flyte.run", "flyte.log"  # the kinds of our events about the run itself: its phase, and the tail of its log
+LOG_EVERY_S = 1.0
 
 
 class Ride:
@@ -36,14 +39,33 @@ class Ride:
         self._end: Mapping[str, Any] | None = None
         self._is_told = False
         self._task: asyncio.Task[Any] | None = None
+        self._mask: Callable[[str], str] | None = None
+        self._log_told_s = 0.0
+        self.attempt = 1
+        self.tail = Tail(self.mask)
 
     # -- telling -----------------------------------------------------------------------------------------------------
     def emit(self, kind: str, data: Mapping[str, Any]) -> None:
         """An event of our own: what the notebook's side knows of the run."""
         event = self._numberer.make(
-            kind, session_id=self.session_id, turn_id=self.turn_id, span_id=self.turn_id, data=data
+            kind, session_id=self.session_id, turn_id=self.turn_id, span_id=self.turn_id, attempt=self.attempt, data=data
         )
         self.pass_on(event)
+
+    def tell_log(self, *, is_last: bool = False) -> None:
+        """The log's tail, when it is new; once a second at most, but for the last one."""
+        if not is_last and time.monotonic() < self._log_told_s + LOG_EVERY_S:
+            return
+        lines = self.tail.news()
+        if lines is not None:
+            self._log_told_s = time.monotonic()
+            self.emit(LOG, {"lines": list(lines)})
+
+    def mask(self, text: str) -> str:
+        """The text without keys of this process."""
+        if self._mask is None:
+            self._mask = self.runtime.bound(str(self.start["agent_id"])).hermes.masker().text
+        return self._mask(text)
 
     def pass_on(self, event: Event) -> None:
         """One event, of the run or of our own."""
@@ -53,6 +75,7 @@ class Ride:
             self._end = {"kind": event.kind, **event.data}
         elif event.kind == "turn.started":
             self._end = None  # another attempt
+            self.attempt = max(self.attempt, event.attempt)
         self._tell("event", {"event": event.to_dict()})
 
     def warn(self, code: str, message: str) -> None:
@@ -63,6 +86,11 @@ class Ride:
     def has_end(self) -> bool:
         """Whether the newest attempt has ended."""
         return self._end is not None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended with an error."""
+        return self._end is not None and self._end.get("kind") == "turn.failed"
 
     def done(self) -> None:
         """Nothing follows."""

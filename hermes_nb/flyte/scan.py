@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_nb.flyte.finding import Site
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.tools.decorator import Tool
@@ -52,16 +54,15 @@ def taken_by(tool: Tool) -> Taken:
     return taken
 
 
-def place_of(function: Any) -> str:
-    """Where a function stands, for people: `cell 3, line 2`, `tools.py, line 7`, or "" where nobody knows."""
+def site_of(function: Any, tool: str = "") -> Site:
+    """Where a function of a tool stands; without a place where nobody knows."""
     code = getattr(inspect.unwrap(function) if callable(function) else function, "__code__", None)
     if code is None:
-        return ""
-    number = cell_number(code.co_filename)
-    if number is not None:
-        return f"cell {number}, line {code.co_firstlineno}"
+        return Site(tool)
+    number, line = cell_number(code.co_filename), int(code.co_firstlineno)
     name = code.co_filename.rpartition("/")[2]
-    return f"{'a cell' if _is_cell(code.co_filename) else name}, line {code.co_firstlineno}"
+    file = f"cell {number}" if number is not None else "a cell" if _is_cell(code.co_filename) else name
+    return Site(tool, f"{file}, line {line}", number, line)
 
 
 def cell_number(file_name: str) -> int | None:

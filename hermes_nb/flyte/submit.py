@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from hermes_nb.flyte.runtime import Flyte
 
 POLL_S = 0.5
-LOG_LINES = 12
 
 
 async def connect(config: Flyte) -> None:
@@ -186,27 +185,27 @@ async def follow(run: Any) -> AsyncIterator[News]:
 
 async def report_events(run: Any, n_attempts: int) -> list[Event]:
     """The events in the newest report of a run that has any; earlier attempts' are in later ones'."""
-    for attempt in range(max(n_attempts, 1), 0, -1):
-        with contextlib.suppress(RuntimeError, OSError, ValueError, *_transport_errors()):
-            found = events_in(await run.get_report.aio(attempt=attempt))
-            if found:
+    async for report in _reports(run, n_attempts):
+        with contextlib.suppress(ValueError):
+            if found := events_in(report):
                 return found
     return []
+
+
+async def report_html(run: Any, n_attempts: int) -> str:
+    """The newest report of a run; "" while there is none."""
+    async for report in _reports(run, n_attempts):
+        return report
+    return ""
+
+
+async def _reports(run: Any, n_attempts: int) -> AsyncIterator[str]:
+    for attempt in range(max(n_attempts, 1), 0, -1):
+        with contextlib.suppress(RuntimeError, OSError, *_transport_errors()):
+            yield str(await run.get_report.aio(attempt=attempt))
 
 
 def _transport_errors() -> tuple[type[Exception], ...]:
     from importlib import import_module
 
     return (import_module("httpx").HTTPError, _sdk.sdk("connectrpc.errors").ConnectError)
-
-
-async def log_tail(run: Any) -> list[str]:
-    """The last lines of a run's log; [] when there is none yet."""
-    lines: list[str] = []
-    try:
-        async with asyncio.timeout(5):
-            async for line in run.get_logs.aio(filter_system=True):
-                lines = [*lines[1 - LOG_LINES :], str(line)]
-    except Exception as exc:  # noqa: BLE001 - the log only explains a failure that is told anyway
-        lines.append(f"(the rest of the log could not be read: {exc!r})")
-    return lines

@@ -98,7 +98,7 @@ class StreamSink:
 
         lines: list[str] = []
         for row in render(self._folder):
-            if row.kind == "final" or (row.kind != "heading" and row.span is not None and row.span.is_running):
+            if row.kind in ("final", "log") or (row.kind != "heading" and row.span is not None and row.span.is_running):
                 break
             lines.append(row_text(row))
         return "".join(f"{line}\n" for line in lines)

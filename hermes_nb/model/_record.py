@@ -121,7 +121,7 @@ class Attempt:
 
 def note(event: Event) -> Note:
     """One line for people about an event that is no part of a span."""
-    data = event.data
+    data, url = event.data, ""
     if event.kind == "model.retried":
         wait = as_number(data.get("wait_s"))
         tries = "/".join(str(n) for k in ("n_retry", "n_retries_max") if (n := as_count(data.get(k))) is not None)
@@ -133,10 +133,16 @@ def note(event: Event) -> Note:
         text = as_text(data.get("text")) + ("" if data.get("applied", True) else " (not applied)")
     elif event.kind == "context.compressed":
         text = f"{as_text(data.get('n_messages_before')) or '?'} → {as_text(data.get('n_messages_after')) or '?'} msgs"
+    elif event.kind == "flyte.run":
+        text = " · ".join(t for key in ("phase", "run") if (t := as_text(data.get(key))))
+        url = as_text(data.get("url"))
+    elif event.kind == "flyte.log":
+        lines = data.get("lines")
+        text = "\n".join(map(as_text, lines)) if isinstance(lines, list) else ""
     else:
         text = ", ".join(f"{k}={v}" for k, v in list(data.items())[:8])[:500]
     return Note(
-        event.at_unix_s, event.kind, text, event.session_id, event.turn_id, event.attempt, event.span_id
+        event.at_unix_s, event.kind, text, event.session_id, event.turn_id, event.attempt, event.span_id, url
     )  # fmt: skip
 
 

@@ -153,11 +153,12 @@ class Note:
     Attributes:
         at_unix_s: When.
         kind: The event's kind.
-        text: One line for people.
+        text: For people: one line, or the lines of a log.
         session_id: Conversation.
         turn_id: Turn.
         attempt: Attempt of the turn.
         span_id: Span it belongs to.
+        url: Where there is more of it; "" when nowhere.
     """
 
     at_unix_s: float
@@ -167,6 +168,7 @@ class Note:
     turn_id: str
     attempt: int
     span_id: str
+    url: str = ""
 
 
 def busy_ms(spans: Iterable[Span], *, until_unix_s: float | None = None) -> float:

@@ -21,6 +21,8 @@ monotonic clock. Kinds and the keys of `data`, `?` where a key may be missing (m
 | `context.compressed` | n_messages_before, n_messages_after, usage? |
 | `agent.started`, `agent.completed` | name, task?, text?, duration_ms? |
 | `warning` | message, code |
+| `flyte.run` | phase, run?, attempt?, url?, report? (a local run's file); told by the notebook's side of a run of Flyte |
+| `flyte.log` | lines: the last ones of the run's log, which replace those of the event before |
 | `turn.completed` | text, status (`completed`, `max_turns`, ...), usage?, cost_usd?, cost_status?, duration_ms, n_model_calls, n_tool_calls |
 | `turn.failed` | text (partial), error, error_type, hint?, code?, duration_ms, usage? |
 | `turn.stopped` | text (partial), status (`stopped`, `timed_out`), reason, duration_ms, usage? |
@@ -43,8 +45,8 @@ VERSION = 1
 KINDS = frozenset(
     "turn.started model.started model.delta reasoning.delta model.completed model.failed model.retried tool.started"
     " tool.output tool.completed approval.requested approval.responded clarify.requested clarify.responded"
-    " steer.received context.compressed agent.started agent.completed warning turn.completed turn.failed"
-    " turn.stopped".split()
+    " steer.received context.compressed agent.started agent.completed warning flyte.run flyte.log turn.completed"
+    " turn.failed turn.stopped".split()
 )
 TURN_ENDS = frozenset({"turn.completed", "turn.failed", "turn.stopped"})
 

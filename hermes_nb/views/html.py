@@ -14,7 +14,7 @@ from hermes_nb.views._listing import MAX_ROWS, Listing, listing
 from hermes_nb.views._prose import to_html
 from hermes_nb.views._source import Source, folder_of
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, MAX_CHARS, Row, cut_html, valid
+from hermes_nb.views.rows import ERROR_CHARS, MAX_CHARS, Piece, Row, cut_html, is_log_shown, valid
 
 STYLE = """
 .hnb{font-family:var(--jp-content-font-family,system-ui,sans-serif);font-size:var(--jp-content-font-size1,14px);\
@@ -36,6 +36,9 @@ color:inherit;padding:0;white-space:normal}
 .hnb pre{white-space:pre-wrap;overflow-wrap:anywhere;max-height:24em;overflow:auto;margin:4px 0;padding:6px 8px;\
 font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.9em;color:inherit;\
 background:var(--jp-layout-color2,rgba(128,128,128,.12));border-radius:3px}
+.hnb .hnb-row a{color:var(--jp-content-link-color,#0072b2)}
+.hnb .hnb-log{font-size:.93em;padding:3px 0}
+.hnb .hnb-log>summary{cursor:pointer}
 .hnb .hnb-answer{padding:10px 0 4px}
 .hnb .hnb-answer>:first-child{margin-top:0}
 .hnb .hnb-answer pre{max-height:none}
@@ -83,10 +86,11 @@ def fragment(listed: Listing, total: Mapping[str, Any]) -> str:
 
 def row_html(row: Row, *, max_chars: int = MAX_CHARS) -> str:
     """One row as one element: icon, label, meta, detail, error, as the Flyte report has them."""
+    if row.kind == "log":
+        return _log_html(row)
     meta = f' <span class="hnb-meta">{_escape(row.meta)}</span>' if row.meta else ""
-    values = (
-        (p.lead, cut_html(p.text, p.limit, n_chars=p.n_chars, max_chars=max_chars), p.is_code) for p in row.detail
-    )
+    values = ((p.lead, _linked(p, cut_html(p.text, p.limit, n_chars=p.n_chars, max_chars=max_chars)), p.is_code)
+              for p in row.detail)  # fmt: skip
     detail = "".join(_piece(lead, value, is_code) for lead, value, is_code in values)
     detail = f" — {detail}" if detail else ""
     error = f' <span class="hnb-error">⚠ {cut_html(row.error, ERROR_CHARS)}</span>' if row.error else ""
@@ -99,6 +103,21 @@ def row_html(row: Row, *, max_chars: int = MAX_CHARS) -> str:
 
 def _piece(lead: str, value: str, is_code: bool) -> str:
     return f"{lead}<code>{value}</code>" if is_code else f'{lead}<span class="hnb-dim">{value}</span>'
+
+
+def _linked(piece: Piece, value: str) -> str:
+    if not piece.url:
+        return value
+    return f'<a href="{_escape(piece.url)}" target="_blank" rel="noopener noreferrer">{value}</a>'
+
+
+def _log_html(row: Row) -> str:
+    lines = _escape("\n".join(p.text for p in row.detail))
+    is_open = " open" if is_log_shown(row) else ""
+    return (
+        f'<details class="hnb-log"{is_open}><summary><span class="hnb-icon">{row.icon}</span> <b>{_escape(row.label)}</b>'
+        f"</summary><pre>{lines}</pre></details>"
+    )
 
 
 def _escape(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,7 @@ from hermes_nb.views._listing import MAX_ROWS, Listing, listing
 from hermes_nb.views._prose import to_markdown
 from hermes_nb.views._source import Source, folder_of
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ANSWER_CHARS, ERROR_CHARS, Row, cut_text, visible
+from hermes_nb.views.rows import ANSWER_CHARS, ERROR_CHARS, Piece, Row, cut_text, is_log_shown, visible
 
 # An underscore within a word is none of Markdown's.
 _SPECIAL = re.compile(r"[\\`*\[\]<>#|~$!&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -43,6 +44,10 @@ def compose(listed: Listing, total: Mapping[str, Any]) -> str:
         elif entry.kind == "heading":
             blocks += ["\n".join(lines), _heading(entry) if entry.meta or entry.detail else ""]
             lines = []
+        elif entry.kind == "log":
+            if is_log_shown(entry):
+                blocks += ["\n".join(lines), _log(entry)]
+                lines = []
         elif _is_shown(entry):
             lines.append(row_markdown(entry))
     blocks.append("\n".join(lines))
@@ -60,10 +65,24 @@ def row_markdown(row: Row) -> str:
     line = f"{'  ' * row.depth}- {mark}{row.icon} **{_escape(row.label)}**"
     line += f" {_escape(row.meta)}" if row.meta else ""
     if row.kind != "final":
-        shown = ((p.lead, cut_text(p.text, p.limit, n_chars=p.n_chars), p.is_code) for p in row.detail)
-        detail = "".join(f"{lead}{_code(v) if code else _escape(v)}" for lead, v, code in shown if v or lead != " → ")
+        detail = "".join(map(_piece, row.detail))
         line += f" — {detail}" if detail else ""
     return f"{line} ⚠ {_escape(cut_text(row.error, ERROR_CHARS))}" if row.error else line
+
+
+def _piece(piece: Piece) -> str:
+    value = cut_text(piece.text, piece.limit, n_chars=piece.n_chars)
+    if not value and piece.lead == " → ":
+        return ""
+    shown = _code(value) if piece.is_code else _escape(value)
+    linked = f'<a href="{html.escape(piece.url)}">{shown}</a>' if piece.url else shown
+    return f"{piece.lead}{linked}"
+
+
+def _log(row: Row) -> str:
+    """Lines as they are; an HTML block of this kind ends at its own end, whatever is in it."""
+    lines = html.escape(visible("\n".join(p.text for p in row.detail)), quote=False)
+    return f"<sub>{row.icon} {_escape(row.label)}</sub>\n\n<pre>\n{lines}\n</pre>"
 
 
 def _heading(row: Row) -> str:

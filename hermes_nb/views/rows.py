@@ -30,7 +30,9 @@ _NOTES = {
     "warning": ("⚠️", "warning"),
     "steer.received": ("🧭", "steer"),
     "context.compressed": ("🗜️", "context compressed"),
+    "flyte.run": ("🛰️", "Flyte"),
 }
+_LOG = "flyte.log"
 _WORDS = {"error": "failed", "timed_out": "timed out"}
 _ENDINGS = {"ok": "✅", "error": "❌", "stopped": "⏹️", "timed_out": "⏱️", "killed": "⛔"}
 
@@ -45,6 +47,7 @@ class Piece:
         limit: Characters shown before it is cut.
         is_code: Shown as code, else dimmed.
         n_chars: Length of the value where `text` is only its head; None when `text` is all of it.
+        url: Where it leads, http or https; "" for nowhere.
     """
 
     lead: str
@@ -52,6 +55,7 @@ class Piece:
     limit: int
     is_code: bool = True
     n_chars: int | None = None
+    url: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +63,15 @@ class Row:
     """One row.
 
     Attributes:
-        kind: `heading`, `model`, `tool`, `agent`, `wait`, `note` or `final`; `more` where rows are left out.
+        kind: `heading`, `model`, `tool`, `agent`, `wait`, `note`, `log` (the tail of a run's log, in lines) or `final`;
+            `more` where rows are left out.
         icon: One emoji; "" for a heading.
         label: Model, tool or agent; printed strong.
         meta: What kind of step, messages, duration; printed dim.
         detail: Values, each cut at its own length.
         error: Error message, "" when there is none.
         depth: 0 for a step of the turn, one more inside each delegated agent.
-        span: The span it shows; None for a note.
+        span: The span it shows, for a log its turn's; None for a note.
     """
 
     kind: str
@@ -105,7 +110,7 @@ class Planned:
     """A row that was not made yet.
 
     Attributes:
-        kind: `heading`, `step`, `note` or `final`.
+        kind: `heading`, `step`, `note`, `log` or `final`.
         about: The span or note it shows.
         make: Makes it.
     """
@@ -124,9 +129,13 @@ def plan(story: Story, *, with_prompt: bool = False) -> list[Planned]:
         depth = depths.get(span.parent_id or "", 0)
         depths[span.span_id] = depth + 1
         dated.append((span.start_unix_s, 0, Planned("step", span, partial(_span_row, span, depth))))
-    dated += [(n.at_unix_s, 1, Planned("note", n, partial(_note_row, n))) for n in story.notes]
+    notes = [n for n in story.notes if n.kind != _LOG]
+    dated += [(n.at_unix_s, 1, Planned("note", n, partial(_note_row, n))) for n in notes]
     dated.sort(key=_when)
     planned = [one for _, _, one in dated]
+    logs = [n for n in story.notes if n.kind == _LOG]
+    if logs:
+        planned.append(Planned("log", logs[-1], partial(_log_row, logs[-1], turn)))
     if turn is not None:
         planned.insert(0, Planned("heading", turn, partial(_heading_row, turn, with_prompt=with_prompt)))
         if not turn.is_running:
@@ -175,6 +184,11 @@ _CONTROLS = {
     n: f"\\x{n:02x}" if n < 256 else f"\\u{n:04x}"
     for n in [*range(1, 9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 } | {13: "\n"}
+
+
+def is_log_shown(row: Row) -> bool:
+    """Whether a log is worth its lines: while the turn runs, and when it ended otherwise than well."""
+    return row.span is None or row.span.status != "ok"
 
 
 def arguments_text(raw: str) -> str:
@@ -265,8 +279,14 @@ def _error(span: Span) -> str:
 
 def _note_row(note: Note) -> Row:
     icon, label = _NOTES.get(note.kind, ("•", note.kind))
-    detail = (Piece("", note.text, FINAL_CHARS, is_code=False),) if note.text else ()
-    return Row(kind="note", icon=icon, label=label, detail=detail)
+    pieces = [Piece("", note.text, FINAL_CHARS, is_code=False)] if note.text else []
+    if note.url.startswith(("https://", "http://")):
+        pieces.append(Piece(" · ", note.url, FINAL_CHARS, is_code=False, url=note.url))
+    return Row(kind="note", icon=icon, label=label, detail=tuple(pieces))
+
+
+def _log_row(note: Note, turn: Span | None) -> Row:
+    return Row(kind="log", icon="📜", label="log", detail=(Piece("", note.text, MAX_CHARS),), span=turn)
 
 
 def _final_row(turn: Span) -> Row:

@@ -8,7 +8,7 @@ from typing import Any
 from hermes_nb.views._listing import MAX_ROWS, Listing, listing
 from hermes_nb.views._source import Source, folder_of
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, visible
+from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, is_log_shown, visible
 
 
 def render(
@@ -39,6 +39,8 @@ def compose(listed: Listing, total: Mapping[str, Any]) -> str:
             lines = []
         if isinstance(entry, str):
             blocks.append(visible(entry))
+        elif entry.kind == "log":
+            lines += log_lines(entry) if is_log_shown(entry) else []
         else:
             lines.append(row_text(entry))
     blocks.append("\n".join(lines))
@@ -54,6 +56,12 @@ def row_text(row: Row) -> str:
     if detail := detail_text(row):
         line += f" — {detail}"
     return f"{line} ⚠ {cut_text(row.error, ERROR_CHARS)}" if row.error else line
+
+
+def log_lines(row: Row) -> list[str]:
+    """A log's row as lines, indented."""
+    lines = "\n".join(p.text for p in row.detail).splitlines()
+    return [f"{row.icon} {visible(row.label)}", *(f"    {visible(line)}" for line in lines)]
 
 
 def detail_text(row: Row) -> str:

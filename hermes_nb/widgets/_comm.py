@@ -9,12 +9,11 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from hermes_nb._require import require
+from hermes_nb.widgets._asset import let_through, text
 
-STATIC = Path(__file__).parent / "static"
 WHY = "to show a turn as a widget"
 VIEW = "application/vnd.jupyter.widget-view+json"
 
@@ -22,14 +21,14 @@ VIEW = "application/vnd.jupyter.widget-view+json"
 @functools.cache
 def library() -> str:
     """The ES module that draws turns and chats."""
-    return (STATIC / "library.js").read_text(encoding="utf-8")
+    return text("library.js")
 
 
 @functools.cache
 def loader() -> str:
     """The ES module of each widget."""
     key = hashlib.sha256(library().encode()).hexdigest()[:16]
-    return (STATIC / "loader.js").read_text(encoding="utf-8").replace("LIBRARY_KEY", key)
+    return text("loader.js").replace("LIBRARY_KEY", key)
 
 
 def make_view(kind: str, on_message: Callable[[dict[str, Any]], None]) -> Any:
@@ -52,16 +51,6 @@ def view_bundle(widget: Any) -> dict[str, Any]:
     made = widget._repr_mimebundle_()
     data: Mapping[str, Any] = made[0] if isinstance(made, tuple) else made
     return {VIEW: data[VIEW]}
-
-
-def let_through(comm: Any) -> None:
-    """Let messages of the browser be answered while a cell blocks the kernel.
-
-    ipykernel 7.4 sends them to the shell that sent last, which is the busy one (`_reply_subshell_for` of its Comm, a
-    private name); 7.1 to 7.3 do without this.
-    """
-    if hasattr(comm, "_reply_subshell_for"):
-        comm._reply_subshell_for = lambda data, default=None: default
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from hermes_nb.model.span import Folder, Span
 from hermes_nb.views._listing import MAX_ROWS
 from hermes_nb.views._source import Story, stories
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, plan, valid
+from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, is_log_shown, plan, valid
 from hermes_nb.widgets._detail import detail
 
 Item = dict[str, Any]
@@ -132,6 +132,8 @@ class Pane:
             if isinstance(planned.about, Span):
                 name = f"{attempt}/{planned.about.span_id}/{planned.kind}"
                 yield name, partial(self._item, name, planned.about, planned.make)
+            elif planned.kind == "log":
+                yield f"{attempt}/log", partial(_log_item, planned.make)
             else:
                 n_notes += 1
                 yield f"{attempt}/note{n_notes}", partial(_note_item, planned.make)
@@ -237,9 +239,15 @@ def _shown(row: Row) -> Item | None:
     return item
 
 
+def _log_item(make: Callable[[], Row]) -> Item | None:
+    row = make()
+    text = valid("".join(piece.text for piece in row.detail))
+    return {"kind": "log", "icon": row.icon, "label": row.label, "lines": text} if text and is_log_shown(row) else None
+
+
 def _note_item(make: Callable[[], Row]) -> Item:
     row = make()
-    parts = [[p.lead, cut_text(p.text, p.limit), p.is_code] for p in row.detail]
+    parts = [[p.lead, cut_text(p.text, p.limit), p.is_code, p.url] for p in row.detail]
     return {"kind": "note", "icon": row.icon, "label": row.label, "parts": parts, "depth": 0}
 
 

@@ -8,17 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hermes_nb._require import require
-from hermes_nb.widgets._comm import STATIC, let_through
+from hermes_nb.widgets._asset import let_through, text
 from hermes_nb.widgets._log import Log
 
 WHY = "to show the timeline as a widget"
-# One module in pieces, in this order: no bundler is needed to change them.
-SCRIPTS = ("keep.js", "log.js", "paint.js", "panel.js", "timeline.js")
-
-
-def script() -> str:
-    """The widget's ES module."""
-    return "\n".join((STATIC / name).read_text(encoding="utf-8") for name in SCRIPTS)
+SCRIPTS = ("dom.js", "keep.js", "log.js", "paint.js", "panel.js", "timeline.js")
 
 
 class Listener:
@@ -77,8 +71,8 @@ def _view_class() -> Any:
     traitlets = require("traitlets", why=WHY)
 
     class TimelineView(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
-        _esm = script()
-        _css = (STATIC / "timeline.css").read_text(encoding="utf-8")
+        _esm = text(*SCRIPTS)
+        _css = text("theme.css", "timeline.css")
         log = traitlets.Dict().tag(sync=True)
         shown_as = traitlets.Unicode("").tag(sync=True)
         static = traitlets.Dict().tag(sync=True)

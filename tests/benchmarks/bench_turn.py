@@ -19,7 +19,6 @@ N_FIRST = 3
 
 LOAD = """
 import time
-began_s = time.perf_counter()
 %load_ext hermes_nb
 from hermes_nb import Agent, Model, tool
 @tool
@@ -27,6 +26,7 @@ def add(a: int, b: int) -> int:
     "Add two numbers."
     return a + b
 one = Agent("one", model=Model("scripted", "custom", {url!r}, "k"), tools=[add])
+began_s = time.perf_counter()
 %hermes agent one
 """
 MARK = "import time; began_s = time.perf_counter()"
@@ -61,9 +61,12 @@ print(await timed(False), await timed(True))
 """
 DELTAS = """
 import os
-cpu_s, began_s = time.process_time(), time.perf_counter()
-answer = await bound.run("deltas", session_id=await bound.new_session(), show=True)
-print(time.perf_counter() - began_s, time.process_time() - cpu_s, len(answer.text))
+runs = []
+for _ in range(3):
+    cpu_s, began_s = time.process_time(), time.perf_counter()
+    answer = await bound.run("deltas", session_id=await bound.new_session(), show=True)
+    runs.append((time.perf_counter() - began_s, time.process_time() - cpu_s))
+print(sorted(runs)[1][0], sorted(runs)[1][1], len(answer.text))
 """
 MEMORY = """
 import psutil
@@ -168,7 +171,8 @@ def run() -> Iterator[tuple[str, str]]:
             kernel.n_bytes = 0
             seconds, cpu, chars = (float(x) for x in kernel.run(DELTAS).split())
             yield _pair("20,000 deltas", plain["deltas"], seconds)
-            yield "20,000 deltas: kernel CPU, to the front end", f"{cpu:.2f} s, {kernel.n_bytes / seconds / 1e6:.3f} MB/s"
+            rate = kernel.n_bytes / (3 * seconds) / 1e6
+            yield "20,000 deltas: kernel CPU, to the front end", f"{cpu:.2f} s, {rate:.3f} MB/s"
             assert chars >= 6 * 20_000 - 1  # the last blank may be stripped
             in_turn, at_once = (float(x) for x in kernel.run(FOUR).split())
             yield "four agents at 1 s, at once over one after another", f"{in_turn / at_once:.2f}x faster ({at_once:.2f} s)"

@@ -125,8 +125,8 @@ class Page:
 
 
 def _view(cell: int) -> str:
-    root = f"[...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}]?.querySelector('.hnbw-turn')"
-    return f"const v = {root}?.hnbw;"
+    root = f"[...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}]?.querySelector('.hnbr-turn')"
+    return f"const v = {root}?.hnbr;"
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def test_text_streams_into_the_widget(page: Page) -> None:
     asked.release()
     page.notebook.wait_idle()
     page.wait(ASK, "v.state.head.status === 'ok'")
-    page.wait(ASK, "v.element.querySelector('.hnbw-answer table')")
+    page.wait(ASK, "v.element.querySelector('.hnbr-answer table')")
     assert page.js(ASK, "v.element.querySelector('.hljs-keyword')?.textContent") == "import"
     assert page.notebook.error_outputs() == []
     page.shoot(ASK, "finished")
@@ -161,8 +161,8 @@ def test_text_streams_into_the_widget(page: Page) -> None:
 
 def test_a_tools_row_opens_to_arguments_result_and_plot(page: Page) -> None:
     page.cell(ASK).get_by_text("top_customers").first.click()
-    page.wait(ASK, "v.element.querySelector('.hnbw-tool[open] img')?.naturalWidth > 50")
-    opened = page.js(ASK, "v.element.querySelector('.hnbw-opened').innerText")
+    page.wait(ASK, "v.element.querySelector('.hnbr-tool[open] img')?.naturalWidth > 50")
+    opened = page.js(ASK, "v.element.querySelector('.hnbr-opened').innerText")
     assert '"n": 2' in opened
     assert "Barbara" in opened
     assert "looked at 2 customers" in opened
@@ -251,8 +251,8 @@ def test_hostile_text_is_text(page: Page) -> None:
     page.run(HOSTILE, Say(BAD, deltas=40))
     page.notebook.wait_idle()
     page.wait(HOSTILE, "v.state.head.status === 'ok'")
-    assert page.js(HOSTILE, "v.element.querySelectorAll('script, img, iframe, .hnbw-answer details').length") == 0
-    assert page.js(HOSTILE, "[...v.element.querySelectorAll('.hnbw-answer a')].map(a => a.protocol)") == ["https:", "https:"]
+    assert page.js(HOSTILE, "v.element.querySelectorAll('script, img, iframe, .hnbr-answer details').length") == 0
+    assert page.js(HOSTILE, "[...v.element.querySelectorAll('.hnbr-answer a')].map(a => a.protocol)") == ["https:", "https:"]
     assert "pwned" not in page.notebook.page.title()
 
 

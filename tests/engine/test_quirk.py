@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import ssl
 import subprocess
 import sys
 from importlib.metadata import version
@@ -105,3 +107,43 @@ def test_tools_the_loop_answers_itself_are_known() -> None:
     for name in ("todo", "memory", "session_search", "clarify", "delegate_task"):
         assert f'function_name == "{name}"' in text
         assert name in quirk.LOOP_TOOLS
+
+
+class _Upstream:
+    """`agent.ssl_verify` in small: a new context at each call, as Hermes makes it when certificates are named."""
+
+    def __init__(self) -> None:
+        self.n_made = 0
+
+    def resolve_httpx_verify(
+        self, *, ca_bundle: str | None = None, ssl_verify: Any = None, base_url: str = ""
+    ) -> bool | ssl.SSLContext:
+        if ssl_verify is False:
+            return False
+        if not (ca_bundle or os.environ.get("SSL_CERT_FILE")):
+            return True
+        self.n_made += 1
+        return ssl.create_default_context()
+
+
+@pytest.mark.parametrize("named_by", ["nothing", "environment", "provider"])
+def test_requests_with_the_same_certificates_share_a_context(
+    named_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HERMES_CA_BUNDLE", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
+    bundle = tmp_path / "ca.pem"
+    bundle.write_text("one")
+    options = {"ca_bundle": str(bundle)} if named_by == "provider" else {}
+    if named_by == "environment":
+        monkeypatch.setenv("SSL_CERT_FILE", str(bundle))
+    upstream = _Upstream()
+    quirk._share_ssl_context(upstream)
+    first = upstream.resolve_httpx_verify(**options)
+    assert isinstance(first, ssl.SSLContext)
+    assert upstream.resolve_httpx_verify(**options, base_url="https://other.example") is first
+    assert upstream.resolve_httpx_verify(**options, ssl_verify=False) is False
+    bundle.write_text("replaced")
+    assert (upstream.resolve_httpx_verify(**options) is first) == (named_by == "nothing")
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(tmp_path / "another.pem"))
+    assert upstream.resolve_httpx_verify(**options) is not first

@@ -8,16 +8,18 @@ import json
 import re
 from pathlib import Path
 
-from hermes_nb.widgets._comm import STATIC, library, loader
+from hermes_nb.widgets._asset import text as asset
+from hermes_nb.widgets._comm import library, loader
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "extensions" / "widgets"
-KEEP = "../../hermes_nb/widgets/static/keep.js"
+SHARED = [f"../../hermes_nb/widgets/static/{name}" for name in ("dom.js", "keep.js", "theme.css")]
 MAX_GZIPPED_BYTES = 150_000
 
 
 def test_it_is_built_from_these_sources() -> None:
-    names = ["build.mjs", "package-lock.json", "package.json", *(f"src/{p.name}" for p in (SOURCES / "src").iterdir()), KEEP]
+    own = (f"src/{path.name}" for path in (SOURCES / "src").iterdir())
+    names = ["build.mjs", "package-lock.json", "package.json", *own, *SHARED]
     digest = hashlib.sha256()
     for name in sorted(names):
         digest.update(name.encode() + b"\0" + (SOURCES / name).read_bytes() + b"\0")
@@ -44,6 +46,6 @@ def test_it_loads_nothing() -> None:
 
 
 def test_its_parts_keep_their_licences() -> None:
-    text = (STATIC / "library-LICENSES.txt").read_text(encoding="utf-8")
+    text = asset("library-LICENSES.txt")
     for name in ("markdown-it", "dompurify", "highlight.js", "linkify-it", "entities"):
         assert re.search(rf"^{re.escape(name)} \d", text, re.MULTILINE)

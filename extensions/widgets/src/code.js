@@ -21,7 +21,7 @@ const CELLS = new Map([["", ""], ["python", ""], ["py", ""], ["ipython", ""], ["
 
 export function dress(pre, { insert }) {
   const code = pre.querySelector("code");
-  if (!code || pre.closest(".hnbw-code")) return;
+  if (!code || pre.closest(".hnbr-code")) return;
   const name = (/language-([\w+-]+)/.exec(code.className)?.[1] ?? "").toLowerCase(), text = code.textContent.replace(/\n$/, "");
   const language = hljs.getLanguage(name);
   if (language && text.length <= MAX_CHARS) {
@@ -29,13 +29,13 @@ export function dress(pre, { insert }) {
     code.classList.add("hljs");
   }
   pre.tabIndex = 0;
-  const copy = button("Copy", async () => flash(copy, (await copyText(text, copy)) ? "Copied" : "Can't copy here"), { "aria-label": "Copy the code" });
-  const bar = element("div", { class: "hnbw-codebar" }, element("span", { class: "hnbw-dim" }, name || "code"), copy);
+  const copy = button("Copy", () => copyText(text, copy), { "aria-label": "Copy the code" });
+  const bar = element("div", { class: "hnbr-codebar" }, element("span", { class: "hnbr-dim" }, name || "code"), copy);
   if (insert && CELLS.has(name)) {
     const put = button("Insert as cell", () => flash(put, insert(CELLS.get(name) + text) ? "Inserted below" : "Can't insert here"));
     bar.append(put);
   }
-  const box = element("div", { class: "hnbw-code" }, bar);
+  const box = element("div", { class: "hnbr-code" }, bar);
   pre.replaceWith(box);
   box.append(pre);
 }

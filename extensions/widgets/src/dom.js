@@ -1,35 +1,15 @@
 // Elements made by hand: foreign text only ever as text.
 
-export function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
-  }
-  made.append(...children.filter(child => child !== null && child !== undefined && child !== false));
-  return made;
-}
+import { copyText, element } from "../../../hermes_nb/widgets/static/dom.js";
+
+export { copyText, element };
 
 export function button(label, onclick, attributes = {}) {
-  return element("button", { type: "button", class: "hnbw-button", onclick, ...attributes }, label);
+  return element("button", { type: "button", class: "hnbr-button", onclick, ...attributes }, label);
 }
 
 // An emoji for those who see it; the words beside it say the same.
-export function icon(sign) { return element("span", { class: "hnbw-icon", "aria-hidden": "true" }, sign); }
-
-export async function copyText(text, beside) {
-  try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed here */ }
-  const area = element("textarea", { class: "hnbw-unseen", "aria-hidden": "true" });
-  area.value = text;
-  beside.after(area);
-  area.select();
-  let isCopied = false;
-  try { isCopied = document.execCommand("copy"); } catch { isCopied = false; }
-  area.remove();
-  beside.focus();
-  return isCopied;
-}
+export function icon(sign) { return element("span", { class: "hnbr-icon", "aria-hidden": "true" }, sign); }
 
 // Says for a moment what a button did, in its own label.
 export function flash(made, text) {

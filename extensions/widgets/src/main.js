@@ -2,9 +2,11 @@
 
 import { Store } from "./store.js";
 import { TurnView } from "./turn.js";
-import css from "./style.css";
+import own from "./style.css";
+import theme from "../../../hermes_nb/widgets/static/theme.css";
+import { ownKeys } from "../../../hermes_nb/widgets/static/dom.js";
 
-const STYLE = Symbol.for("hermes_nb.style");
+const STYLE = Symbol.for("hermes_nb.style"), css = `${theme}\n${own}`;
 
 function style(el) {
   const root = el.getRootNode(), place = root instanceof ShadowRoot ? root : document;
@@ -15,26 +17,16 @@ function style(el) {
   (place.head ?? place).append(made);
 }
 
-// A letter is a command of the notebook, but not while the focus is in here. Returns what ends this.
-export function ownKeys(root) {
-  const before = event => {
-    if (root.contains(event.target)) root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
-  };
-  window.addEventListener("keydown", before, true);
-  root.addEventListener("keydown", event => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); });
-  return () => window.removeEventListener("keydown", before, true);
-}
-
 // The views of one turn widget: the turn it shows now.
 class Single {
   constructor(store, el) {
     this.store = store;
     this.el = el;
     this.root = document.createElement("div");
-    this.root.className = "hnbw hnbw-single";
+    this.root.className = "hnbw hnbr";
     this.quiet = ownKeys(this.root);
     this.waiting = document.createElement("div");
-    this.waiting.className = "hnbw-dim";
+    this.waiting.className = "hnbr-dim";
     this.waiting.textContent = "waiting for the agent …";
     this.root.append(this.waiting);
     el.append(this.root);
@@ -50,7 +42,7 @@ class Single {
       this.waiting.remove();
       this.view = new TurnView(state, { act: m => store.act(m), insert: store.insert, isDead: () => store.isDead, fetch: (turn, k) => store.fetch(turn, k) });
       this.root.append(this.view.element);
-      this.root.hnbw = this.view;
+      this.root.hnbr = this.view;
       if (hadFocus) this.view.stop.focus();
     }
     this.view.refresh();

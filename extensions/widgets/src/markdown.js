@@ -18,7 +18,7 @@ parser.renderer.rules.link_open = (tokens, at, options, env, self) => {
 for (const cell of ["th_open", "td_open"]) {
   parser.renderer.rules[cell] = (tokens, at, options, env, self) => {
     const side = /text-align:(\w+)/.exec(tokens[at].attrGet("style") ?? "")?.[1];
-    tokens[at].attrs = side ? [["class", `hnbw-${side}`]] : null;
+    tokens[at].attrs = side ? [["class", `hnbr-${side}`]] : null;
     return self.renderToken(tokens, at, options);
   };
 }
@@ -54,7 +54,7 @@ export class Prose {
   constructor({ onCode } = {}) {
     this.onCode = onCode;
     this.element = document.createElement("div");
-    this.element.className = "hnbw-prose";
+    this.element.className = "hnbr-prose";
     this.done = document.createElement("div");
     this.rest = document.createElement("div");
     this.element.append(this.done, this.rest);

@@ -8,7 +8,10 @@ const DENIED_BY = ["deny"], ALLOWED = { once: "Approve", always: "Always", deny:
 
 function parts(item) {
   const made = [];
-  for (const [lead, text, isCode] of item.parts ?? []) made.push(lead, text && element(isCode ? "code" : "span", { class: isCode ? null : "hnbw-dim" }, text));
+  for (const [lead, text, isCode, url] of item.parts ?? []) {
+    const link = /^https?:\/\//.test(url ?? "") && { href: url, target: "_blank", rel: "noopener noreferrer nofollow" };
+    made.push(lead, text && (link ? element("a", link, text) : element(isCode ? "code" : "span", { class: isCode ? null : "hnbr-dim" }, text)));
+  }
   return made.length ? [" — ", ...made] : [];
 }
 
@@ -17,27 +20,33 @@ function headline(item) {
   return [
     item.icon && icon(isRunning && item.kind !== "wait" ? "⏳" : item.icon), " ",
     item.label && element("b", {}, item.label),
-    item.meta && element("span", { class: "hnbw-meta" }, ` ${item.meta}`),
+    item.meta && element("span", { class: "hnbr-meta" }, ` ${item.meta}`),
     ...parts(item),
-    item.error && element("span", { class: "hnbw-error" }, ` ⚠ ${item.error}`),
+    item.error && element("span", { class: "hnbr-error" }, ` ⚠ ${item.error}`),
   ];
 }
 
 function block(label, text, rest) {
-  return element("div", { class: "hnbw-block" },
-    element("div", { class: "hnbw-label" }, label),
+  return element("div", { class: "hnbr-block" },
+    element("div", { class: "hnbr-label" }, label),
     element("pre", { tabindex: "0", "aria-label": label }, text),
-    rest > 0 && element("div", { class: "hnbw-dim" }, `${rest.toLocaleString("en")} more characters are not shown here`));
+    rest > 0 && element("div", { class: "hnbr-dim" }, `${rest.toLocaleString("en")} more characters are not shown here`));
 }
 
 // A row that says all on its line: notes, endings, answered questions.
 class Plain {
-  constructor() { this.element = element("div", { class: "hnbw-row" }); }
+  constructor() { this.element = element("div", { class: "hnbr-row" }); }
   update(item) {
-    this.element.className = `hnbw-row hnbw-${item.kind}`;
+    this.element.className = `hnbr-row hnbr-${item.kind}`;
     this.element.style.marginLeft = item.depth ? `${item.depth * 1.6}em` : "";
     this.element.replaceChildren(...headline(item).filter(Boolean));
   }
+}
+
+// The last lines of a run's log.
+class Log {
+  constructor() { this.element = element("div", { class: "hnbr-block" }); }
+  update(item) { this.element.replaceChildren(block(item.label, item.lines, 0)); }
 }
 
 // A row that opens: a tool call, a delegated agent.
@@ -45,9 +54,9 @@ class Opening {
   constructor(name, context) {
     this.name = name;
     this.context = context;
-    this.summary = element("summary", { class: "hnbw-row" });
-    this.body = element("div", { class: "hnbw-opened" });
-    this.element = element("details", { class: "hnbw-tool", ontoggle: () => this._fill() }, this.summary, this.body);
+    this.summary = element("summary", { class: "hnbr-row" });
+    this.body = element("div", { class: "hnbr-opened" });
+    this.element = element("details", { class: "hnbr-tool", ontoggle: () => this._fill() }, this.summary, this.body);
   }
 
   update(item) {
@@ -55,7 +64,7 @@ class Opening {
     this.item = item;
     this.element.style.marginLeft = item.depth ? `${item.depth * 1.6}em` : "";
     this.summary.replaceChildren(...headline(item).filter(Boolean));
-    if (item.pictures?.length) this.summary.append(element("span", { class: "hnbw-meta" }, ` · ${item.pictures.length === 1 ? "1 plot" : `${item.pictures.length} plots`}`));
+    if (item.pictures?.length) this.summary.append(element("span", { class: "hnbr-meta" }, ` · ${item.pictures.length === 1 ? "1 plot" : `${item.pictures.length} plots`}`));
     if (was && was.status !== item.status) this.told = undefined;
     if (this.element.open) this._fill();
   }
@@ -67,13 +76,13 @@ class Opening {
     if (!this.element.open) return;
     const { item } = this, detail = item.detail ?? this.told;
     if (!detail && !this.context.isDead()) this.context.fetch(this.name);
-    const facts = element("dl", { class: "hnbw-facts" });
+    const facts = element("dl", { class: "hnbr-facts" });
     for (const [label, text] of detail?.facts ?? []) facts.append(element("div", {}, element("dt", {}, label), element("dd", {}, text)));
     const printed = item.output && !detail?.texts.some(([label]) => label === "printed") ? [block("printed", item.output, 0)] : [];
     this.body.replaceChildren(...[
       ...(detail?.texts ?? []).map(([label, text, rest]) => block(label, text, rest)), ...printed,
-      ...(item.pictures ?? []).map((uri, at) => element("img", { src: uri, alt: `Plot ${at + 1} of ${item.label}`, class: "hnbw-picture" })),
-      detail ? facts : element("div", { class: "hnbw-dim" }, this.context.isDead() ? "The kernel that knows more is gone." : "Asking the kernel for the rest …"),
+      ...(item.pictures ?? []).map((uri, at) => element("img", { src: uri, alt: `Plot ${at + 1} of ${item.label}`, class: "hnbr-picture" })),
+      detail ? facts : element("div", { class: "hnbr-dim" }, this.context.isDead() ? "The kernel that knows more is gone." : "Asking the kernel for the rest …"),
     ]);
   }
 }
@@ -83,11 +92,11 @@ class Said {
   constructor(name, context) {
     this.prose = new Prose({ onCode: pre => dress(pre, context) });
     this.thought = element("pre", { tabindex: "0", "aria-label": "Reasoning" });
-    this.count = element("span", { class: "hnbw-meta" });
-    this.reasoning = element("details", { class: "hnbw-reasoning", ontoggle: () => this._think() },
-      element("summary", { class: "hnbw-row" }, icon("💭"), " ", element("b", {}, "Reasoning"), this.count), this.thought);
-    this.problem = element("div", { class: "hnbw-row" });
-    this.element = element("div", { class: "hnbw-said" }, this.reasoning, this.prose.element, this.problem);
+    this.count = element("span", { class: "hnbr-meta" });
+    this.reasoning = element("details", { class: "hnbr-reasoning", ontoggle: () => this._think() },
+      element("summary", { class: "hnbr-row" }, icon("💭"), " ", element("b", {}, "Reasoning"), this.count), this.thought);
+    this.problem = element("div", { class: "hnbr-row" });
+    this.element = element("div", { class: "hnbr-said" }, this.reasoning, this.prose.element, this.problem);
   }
 
   update(item) {
@@ -107,12 +116,12 @@ class Said {
 class Answer {
   constructor(name, context) {
     this.prose = new Prose({ onCode: pre => dress(pre, context) });
-    this.element = element("div", { class: "hnbw-answer" }, this.prose.element);
+    this.element = element("div", { class: "hnbr-answer" }, this.prose.element);
   }
 
   update(item) {
     this.prose.set(item.text, item.open);
-    this.element.classList.toggle("hnbw-writing", item.open);
+    this.element.classList.toggle("hnbr-writing", item.open);
     this.element.setAttribute("aria-busy", String(item.open));
   }
 }
@@ -122,14 +131,14 @@ class Asked {
   constructor(name, context) {
     this.context = context;
     this.row = new Plain();
-    this.element = element("div", { class: "hnbw-asked" }, this.row.element);
+    this.element = element("div", { class: "hnbr-asked" }, this.row.element);
   }
 
   update(item) {
     if (!item.ask) {
       this.id = undefined;
       this.row.update(item);
-      this.element.className = "hnbw-asked";
+      this.element.className = "hnbr-asked";
       this.element.removeAttribute("role");
       this.element.removeAttribute("aria-label");
       this.element.replaceChildren(this.row.element);
@@ -138,11 +147,11 @@ class Asked {
     if (this.id === item.ask.id) return;
     const { ask } = item;
     this.id = ask.id;
-    this.element.className = "hnbw-asked hnbw-open";
+    this.element.className = "hnbr-asked hnbr-open";
     this.element.setAttribute("role", "group");
     this.element.setAttribute("aria-label", ask.approval ? "Approval needed" : "Question of the agent");
     this.element.replaceChildren(...[
-      element("div", { class: "hnbw-question" }, icon("✋"), " ", element("b", {}, ask.approval ? "Approval needed" : "The agent asks"), ` — ${ask.question}`),
+      element("div", { class: "hnbr-question" }, icon("✋"), " ", element("b", {}, ask.approval ? "Approval needed" : "The agent asks"), ` — ${ask.question}`),
       ask.arguments && element("pre", { tabindex: "0", "aria-label": `Arguments of ${ask.name}` }, ask.arguments),
       ask.approval ? this._allow(ask) : this._reply(ask)].filter(Boolean));
   }
@@ -155,9 +164,9 @@ class Asked {
   }
 
   _allow(ask) {
-    return element("div", { class: "hnbw-buttons" }, ...ask.choices.map(choice =>
+    return element("div", { class: "hnbr-buttons" }, ...ask.choices.map(choice =>
       button(ALLOWED[choice] ?? choice, () => this._send(ask, choice), {
-        class: choice === "once" ? "hnbw-button hnbw-first" : DENIED_BY.includes(choice) ? "hnbw-button hnbw-bad" : "hnbw-button",
+        class: choice === "once" ? "hnbr-button hnbr-first" : DENIED_BY.includes(choice) ? "hnbr-button hnbr-bad" : "hnbr-button",
         title: choice === "always" ? "This tool with these arguments, for the rest of this session" : choice === "once" ? "This call alone" : "The model is told that it may not" })));
   }
 
@@ -166,11 +175,11 @@ class Asked {
     const send = () => { if (field.value.trim()) this._send(ask, field.value); };
     field.addEventListener("keydown", event => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); send(); } });
     return element("div", {},
-      element("div", { class: "hnbw-buttons" }, ...ask.choices.map(choice => button(choice, () => this._send(ask, choice)))),
-      element("div", { class: "hnbw-reply" }, field, button("Answer", send, { class: "hnbw-button hnbw-first" })));
+      element("div", { class: "hnbr-buttons" }, ...ask.choices.map(choice => button(choice, () => this._send(ask, choice)))),
+      element("div", { class: "hnbr-reply" }, field, button("Answer", send, { class: "hnbr-button hnbr-first" })));
   }
 }
 
 export function rowFor(kind) {
-  return { tool: Opening, agent: Opening, model: Said, answer: Answer, wait: Asked }[kind] ?? Plain;
+  return { tool: Opening, agent: Opening, model: Said, answer: Answer, wait: Asked, log: Log }[kind] ?? Plain;
 }

@@ -1,6 +1,6 @@
 // One turn on the page: what it does now, its rows, its answer, and what can be done about it.
 
-import { button, copyText, element, flash, seconds } from "./dom.js";
+import { button, copyText, element, seconds } from "./dom.js";
 import { rowFor } from "./rows.js";
 
 const SILENT_S = 6;
@@ -12,27 +12,27 @@ export class TurnView {
     Object.assign(this, { state, act, isDead, inChat });
     this.rows = new Map();
     this.context = { insert, isDead, fetch: name => fetch(state.id, name), act: message => this._do(message) };
-    this.sign = element("span", { class: "hnbw-icon", "aria-hidden": "true" });
-    this.doing = element("span", { class: "hnbw-doing" });
-    this.time = element("span", { class: "hnbw-time" });
-    this.stop = button("Stop", () => { this.stop.disabled = true; this._do({ do: "stop" }); }, { class: "hnbw-button hnbw-bad", title: "Stop this turn; what has arrived is kept" });
+    this.sign = element("span", { class: "hnbr-icon", "aria-hidden": "true" });
+    this.doing = element("span", { class: "hnbr-doing" });
+    this.time = element("span", { class: "hnbr-time" });
+    this.stop = button("Stop", () => { this.stop.disabled = true; this._do({ do: "stop" }); }, { class: "hnbr-button hnbr-bad", title: "Stop this turn; what has arrived is kept" });
     this.steer = button("Steer", () => this._toggleSteer(), { "aria-expanded": "false", title: "Put in a word while it works" });
-    this.bar = element("div", { class: "hnbw-bar" }, element("span", { class: "hnbw-state" }, this.sign, this.doing, this.time),
-      element("span", { class: "hnbw-buttons" }, !inChat && this.steer, this.stop));
+    this.bar = element("div", { class: "hnbr-bar" }, element("span", { class: "hnbr-state" }, this.sign, this.doing, this.time),
+      element("span", { class: "hnbr-buttons" }, !inChat && this.steer, this.stop));
     this.word = element("input", { type: "text", "aria-label": "A word to the model while it works", placeholder: "A word to the model while it works" });
-    this.form = element("form", { class: "hnbw-steer", hidden: true, onsubmit: event => { event.preventDefault(); this._steer(); } },
-      this.word, element("button", { type: "submit", class: "hnbw-button hnbw-first" }, "Send"));
-    this.items = element("div", { class: "hnbw-items" });
-    this.said = element("div", { class: "hnbw-told", role: "status" });
-    this.line = element("span", { class: "hnbw-line" });
-    this.copy = button("Copy", async () => flash(this.copy, (await copyText(state.answer || state.asText(), this.copy)) ? "Copied" : "Can't copy here"), { title: "Copy the answer" });
+    this.form = element("form", { class: "hnbr-steer", hidden: true, onsubmit: event => { event.preventDefault(); this._steer(); } },
+      this.word, element("button", { type: "submit", class: "hnbr-button hnbr-first" }, "Send"));
+    this.items = element("div", { class: "hnbr-items" });
+    this.said = element("div", { class: "hnbr-told", role: "status" });
+    this.line = element("span", { class: "hnbr-line" });
+    this.copy = button("Copy", () => copyText(state.answer || state.asText(), this.copy), { title: "Copy the answer" });
     this.retry = button("Retry", () => this._do({ do: "retry" }), { title: "Ask the same again; the new turn takes this one's place in the conversation" });
     this.fork = button("Fork here", () => this._do({ do: "fork" }), { title: "Start a conversation that has this one up to here as its beginning" });
-    this.foot = element("div", { class: "hnbw-foot" }, this.line, element("span", { class: "hnbw-buttons" }, this.copy, !inChat && this.retry, this.fork));
-    this.announce = element("div", { class: "hnbw-unseen", role: "status", "aria-live": "polite" });
-    this.element = element("section", { class: "hnbw-turn", "aria-label": `Turn of ${state.head.agent || "the agent"}` },
+    this.foot = element("div", { class: "hnbr-foot" }, this.line, element("span", { class: "hnbr-buttons" }, this.copy, !inChat && this.retry, this.fork));
+    this.announce = element("div", { class: "hnbr-unseen", role: "status", "aria-live": "polite" });
+    this.element = element("section", { class: "hnbr-turn", "aria-label": `Turn of ${state.head.agent || "the agent"}` },
       this.bar, this.form, this.items, this.said, this.foot, this.announce);
-    this.element.hnbw = this;
+    this.element.hnbr = this;
     this.form.addEventListener("keydown", event => { if (event.key === "Escape") this._toggleSteer(false); });
     this.heard();
     this.frames = 0;
@@ -40,7 +40,7 @@ export class TurnView {
   }
 
   // Something came from the kernel.
-  heard() { this.heardAt = performance.now(); this.element?.classList.remove("hnbw-silent"); }
+  heard() { this.heardAt = performance.now(); this.element?.classList.remove("hnbr-silent"); }
 
   // Draw what changed, with the next frame.
   refresh() {
@@ -69,7 +69,7 @@ export class TurnView {
     this.stop.disabled = head.word === "stopping";
     if (!isRunning && !this.form.hidden) this._toggleSteer(false);
     this.line.textContent = head.line;
-    this.foot.classList.toggle("hnbw-live", isRunning);
+    this.foot.classList.toggle("hnbr-live", isRunning);
     this.copy.hidden = isRunning;
     this.retry.hidden = this.fork.hidden = isRunning || this.isDead();
     this._tick();
@@ -81,7 +81,7 @@ export class TurnView {
     if (!this.state.isRunning || this.isDead() || this.isClosed) return;
     this.time.textContent = seconds(this.state.elapsed);
     const silent = (performance.now() - this.heardAt) / 1000;
-    this.element.classList.toggle("hnbw-silent", silent > SILENT_S);
+    this.element.classList.toggle("hnbr-silent", silent > SILENT_S);
     if (silent > SILENT_S) this.doing.textContent = `no sign of the kernel for ${seconds(silent)}`;
     this.ticking = setTimeout(() => this._tick(), 200);
   }
@@ -92,7 +92,7 @@ export class TurnView {
   _do(message) {
     return this.act({ ...message, turn: this.state.id }).then(said => {
       this.said.textContent = said.text && !["Stopping.", "Answered.", "Asked again."].includes(said.text) ? said.text : "";
-      this.said.classList.toggle("hnbw-error", !said.ok);
+      this.said.classList.toggle("hnbr-error", !said.ok);
       if (!said.ok) this.stop.disabled = false;
       return said;
     });

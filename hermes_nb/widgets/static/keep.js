@@ -1,4 +1,4 @@
-// What is written into the notebook's file in a widget's place. Used by the timeline and, bundled, by turn and chat.
+// What is written to the file in a widget's place.
 
 const KEPT = Symbol.for("hermes_nb.kept");
 

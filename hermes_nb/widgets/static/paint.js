@@ -5,7 +5,7 @@ const DARK_TEXT = new Set(["tool", "replayed", "stopped", "running", "turn", "wa
 
 // Colours come from the front end through the stylesheet's own variables; null while the element is in no page.
 function readTheme(root) {
-  const style = getComputedStyle(root), read = name => style.getPropertyValue(`--hnbt-${name}`).trim();
+  const style = getComputedStyle(root), read = name => style.getPropertyValue(`--hnb-${name}`).trim();
   const theme = { paper: read("paper"), ink: read("ink"), dim: read("dim"), grid: read("grid"), stripe: read("stripe"),
     focus: read("focus"), font: style.fontFamily || "sans-serif" };
   return theme.paper && theme.ink ? theme : null;

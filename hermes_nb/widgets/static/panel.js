@@ -1,15 +1,4 @@
-// The panel of a span and the table of all: elements made by hand, foreign text only ever as text.
-
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
-    else if (value === true) made.setAttribute(name, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(name, value);
-  }
-  made.append(...children.filter(child => child !== null && child !== undefined && child !== false));
-  return made;
-}
+// The panel of a span and the table of all.
 
 // A swatch of a category: colour and hatch, as on the canvas.
 function swatch(name, looks) {
@@ -23,22 +12,6 @@ function swatch(name, looks) {
     c.fillRect(0, 0, 28, 20);
   }
   return canvas;
-}
-
-async function copyText(text, button) {
-  const said = button.textContent;
-  let isCopied = true;
-  try { await navigator.clipboard.writeText(text); } catch {
-    const area = element("textarea", { class: "hnbt-unseen" });
-    area.value = text;
-    button.after(area);
-    area.select();
-    try { isCopied = document.execCommand("copy"); } catch { isCopied = false; }
-    area.remove();
-    button.focus();
-  }
-  button.textContent = isCopied ? "Copied" : "Can't copy here";
-  setTimeout(() => { button.textContent = said; }, 1500);
 }
 
 function briefOf(log, i) {

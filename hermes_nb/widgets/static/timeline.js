@@ -59,15 +59,15 @@ class View {
     this.tooltip = element("div", { class: "hnbt-tooltip", hidden: true, "aria-hidden": "true" });
     this.band = element("div", { class: "hnbt-band", hidden: true });
     this.empty = element("p", { class: "hnbt-empty", hidden: true });
-    this.says = element("div", { class: "hnbt-unseen", "aria-live": "polite" });
+    this.says = element("div", { class: "hnbw-unseen", "aria-live": "polite" });
     this.panel = new Panel({ log: this.log, onClose: () => this.deselect(), onSelect: i => this.goTo(i), onZoom: i => this.zoomTo(i) });
     this.table = new Table({ log: this.log, columns: this.shared.table, fetchRows: (numbers, use) => this.shared.ask({ t: "rows", numbers }, use),
       onSelect: i => this.goTo(i) });
     this.legend = element("div", { class: "hnbt-legend", "aria-label": "Colours and hatches", role: "group" });
     this.stage = element("div", { class: "hnbt-stage" }, this.pane, this.tooltip, this.band, this.empty);
-    this.root = element("div", { class: "hnbt", role: "region", "aria-label": "Agent timeline" }, this.toolbar, this.summary,
+    this.root = element("div", { class: "hnbw hnbt", role: "region", "aria-label": "Agent timeline" }, this.toolbar, this.summary,
       element("div", { class: "hnbt-body" }, this.stage, this.panel.element), this.legend, this.table.element,
-      element("div", { class: "hnbt-unseen", id }, HELP), this.says);
+      element("div", { class: "hnbw-unseen", id }, HELP), this.says);
     this.root.hnbt = this;  // for tests and for who embeds it
     this.root.addEventListener("keydown", event => this._key(event));
     el.append(this.root);
@@ -98,11 +98,7 @@ class View {
     const scheme = window.matchMedia("(prefers-color-scheme: dark)");
     this._on(scheme, "change", () => this.draw());
     this.cleanups.push(() => sizes.disconnect(), () => themes.disconnect(), () => cancelAnimationFrame(this._frame), () => clearInterval(this._beat));
-    // JupyterLab takes letters and arrows for commands of the notebook before any element hears of them, but not from below
-    // an element with this attribute. Ctrl and Command stay the notebook's: Ctrl+S saves.
-    this._on(window, "keydown", event => {
-      if (this.root.contains(event.target)) this.root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
-    }, true);
+    this.cleanups.push(ownKeys(this.root));
     this._on(pane, "wheel", event => this._wheel(event), { passive: false });
     this._on(pane, "scroll", () => { this.state.scroll = pane.scrollTop; this.draw(); });
     this._on(pane, "pointerdown", event => this._down(event));
