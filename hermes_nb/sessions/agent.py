@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.instance import Instance
     from hermes_nb.sessions.order import TurnOptions
     from hermes_nb.tools.decorator import Tool
+    from hermes_nb.widgets.chat import Chat
 
 TIMEOUT_S = 300.0
 
@@ -419,6 +420,22 @@ class BoundAgent(AgentTools):
             TurnError: The turn did not complete.
         """
         return (await self.run(prompt, **options)).raise_for_status().text
+
+    def chat_widget(self, *, session_id: str | None = None) -> Chat:
+        """A conversation in one output, as the last line of a cell or in the layout of other widgets (`.widget`).
+
+        Args:
+            session_id: The conversation; None continues the agent's own.
+
+        Raises:
+            MissingPackageError: The extra `widgets` is not installed.
+            SessionNotFoundError: No such session.
+            UsageError: It belongs to another agent.
+        """
+        from hermes_nb import _registry
+
+        chat: Chat = _registry.load("widgets", "chat").Chat(self, session_id=session_id)
+        return chat
 
     def _show(self, show: bool | None) -> bool:
         return self.hermes.host.is_interactive if show is None else show

@@ -17,7 +17,7 @@ from typing import Any
 
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder, Span
-from hermes_nb.views._listing import MAX_ROWS
+from hermes_nb.views._listing import MAX_ROWS, Listing, listing
 from hermes_nb.views._source import Story, stories
 from hermes_nb.views._total import total_line, totals
 from hermes_nb.views.rows import ERROR_CHARS, Row, cut_text, is_log_shown, plan, valid
@@ -60,6 +60,7 @@ class Pane:
         self._items: dict[str, Item] = {}
         self._head: dict[str, Any] = {}
         self.is_stopping = False
+        self.is_queued = False
 
     def feed(self, event: Event) -> None:
         """Take an event."""
@@ -92,6 +93,12 @@ class Pane:
             head, items = self._head, self._items
             self._fold()
             return [*_head_changes(head, self._head), *_item_changes(items, self._items)]
+
+    def shown(self) -> tuple[str, Listing, dict[str, Any]]:
+        """What was asked, the rows and the totals: what a static form is made of."""
+        with self._lock:
+            self._fold()
+            return str(self._head["prompt"]), listing(self._folder), totals(self._folder)
 
     def detail(self, name: str) -> dict[str, Any] | None:
         """The panel of a row: facts and texts as `_detail.detail` gives them; None for a row without one."""
@@ -167,9 +174,11 @@ class Pane:
 
     def _made_head(self, turn: Span | None, story: Story | None) -> dict[str, Any]:
         if turn is None:
+            doing = "waits for its turn" if self.is_queued else "starting the agent"
             return {
-                "status": "running", "word": "starting", "doing": "starting the agent", "agent": self._agent,
-                "prompt": valid(self._prompt), "line": "", "began": time.time() if not self._head else self._head["began"],
+                "status": "queued" if self.is_queued else "running", "word": "queued" if self.is_queued else "starting",
+                "doing": doing, "agent": self._agent, "prompt": valid(self._prompt), "line": "",
+                "began": self._head["began"] if self._head else time.time(),
             }  # fmt: skip
         total = totals(self._folder)
         if turn.is_running:

@@ -7,7 +7,6 @@ file is the static form, which JupyterLab and Notebook write in the widget's pla
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -18,16 +17,14 @@ from hermes_nb.host.sink import Budget
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
 from hermes_nb.widgets import _click
-from hermes_nb.widgets._comm import make_view, view_bundle
+from hermes_nb.widgets._comm import view_bundle
+from hermes_nb.widgets._line import Line
 from hermes_nb.widgets._pane import Pane
 from hermes_nb.widgets._picture import picture
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.turn import Turn
 
-INTERVAL_S = 1 / 20  # between two messages to the browser
-COST_FACTOR = 15  # and so many times what making the last one took
-BYTES_PER_S = 300_000
 BEAT_S = 1.0
 GRACE_S = 4.0  # how long a browser has to say that it draws widgets
 N_ASKED = 2  # times a client that does not answer is asked; the first answer may be slow
@@ -60,27 +57,29 @@ class TurnSink:
     ) -> None:
         self._outlet, self._timer, self._budget, self._clock = outlet, timer, budget, clock
         self._on_decided, self._on_again, self._grace_s = on_decided, on_again, grace_s
-        self._lock = threading.RLock()
         self._turn: Turn | None = None
         self._pane = Pane()
         self._early: list[Event] = []  # until it is decided, for the Markdown
         self._plain: DisplaySink | None = None
         self._bundle: Mapping[str, str] | None = None
-        self._is_ready = self._is_kept = self._is_due = self._is_finished = False
+        self._is_kept = self._is_finished = False
         self._n_views = 0
-        self._next_s = 0.0
         self._display_id = uuid.uuid4().hex
-        self._view: Any = make_view("turn", self._hear)
-        self._view.shown_as = self._view.model_id
+        self._line = Line("turn", self._hear, timer, clock=clock, n_open=lambda: budget.n_open)
+        self._lock = self._line.lock
         budget.open()
-        outlet.send({"text/markdown": WAITING, **view_bundle(self._view)}, display_id=self._display_id, update=False)
+        self._show(WAITING, update=False)
         timer.call_later(grace_s, self._give_up)
         self._beat()
 
     @property
     def has_buttons(self) -> bool:
         """Whether a browser shows it, or may still."""
-        return self._plain is None and (not self._is_ready or self._n_views > 0)
+        return self._plain is None and (not self._line.is_open or self._n_views > 0)
+
+    def _show(self, text: str, *, update: bool) -> None:
+        bundle = {"text/markdown": text, **view_bundle(self._line.view)}
+        self._outlet.send(bundle, display_id=self._display_id, update=update)
 
     # -- the turn ------------------------------------------------------------------------------------------------
     def attach(self, turn: Turn) -> None:
@@ -99,13 +98,13 @@ class TurnSink:
     def feed(self, event: Event) -> None:
         """Take an event; the browser is told soon."""
         self._pane.feed(event)
-        if self._is_ready:
-            self._flush_soon()
+        if self._line.is_open:
+            self._line.changed(self._pane)
             return
         with self._lock:
             if self._plain is not None:
                 self._plain.feed(event)
-            elif not self._is_ready:
+            elif not self._line.is_open:
                 self._early.append(event)
 
     def on_display(self, call_id: str, data: Mapping[str, Any]) -> None:
@@ -113,8 +112,7 @@ class TurnSink:
         uri = picture(data)
         if uri is not None and self._plain is None:
             self._pane.add_picture(call_id, uri)
-            if self._is_ready:
-                self._flush_soon()
+            self._line.changed(self._pane)
 
     def show_again(self) -> None:
         """Show what was shown: a tool has cleared the cell."""
@@ -123,9 +121,7 @@ class TurnSink:
                 self._plain.show_again()
             elif not self._is_finished:
                 self._display_id = uuid.uuid4().hex
-                self._outlet.send(
-                    {"text/markdown": WAITING, **view_bundle(self._view)}, display_id=self._display_id, update=False
-                )
+                self._show(WAITING, update=False)
 
     def finish(self, bundle: Mapping[str, str]) -> None:
         """Put the final form in place, or give it to the browser that keeps it."""
@@ -138,21 +134,25 @@ class TurnSink:
                 self._plain.finish(bundle)
                 return
             self._bundle, self._early = bundle, []
-            if self._is_ready:
-                self._flush()
-                self._view.static = dict(bundle)
+            if self._line.view is None:
+                return
+            if self._line.is_open:
+                self._line.changed(self._pane)
+                self._line.flush()
+                self._line.view.static = dict(bundle)
                 self._timer.call_later(0 if not self._n_views else KEEP_S, self._leave_static)
             else:  # shown at once where there are no widgets; where there are, the widget comes
-                self._outlet.send({**bundle, **view_bundle(self._view)}, display_id=self._display_id, update=True)
+                both = {**bundle, **view_bundle(self._line.view)}
+                self._outlet.send(both, display_id=self._display_id, update=True)
 
     def _give_up(self) -> None:
         """No browser has answered in time: the same output goes on without a widget."""
         with self._lock:
-            if self._is_ready or self._plain is not None or self._view is None:
+            if self._line.is_open or self._plain is not None or self._line.view is None:
                 return
             if self._on_decided is not None:
                 self._on_decided(False)
-            self._close_view()
+            self._line.close()
             self._plain = DisplaySink(self._outlet, self._timer, self._budget, self._clock, display_id=self._display_id)
             if self._bundle is not None:
                 self._plain.finish(self._bundle)
@@ -165,15 +165,10 @@ class TurnSink:
     def _leave_static(self) -> None:
         """Replace the widget where the front end does not write the static form itself."""
         with self._lock:
-            if self._is_kept or not self._is_finished or self._bundle is None or self._view is None:
+            if self._is_kept or not self._is_finished or self._bundle is None or self._line.view is None:
                 return
             self._outlet.send(self._bundle, display_id=self._display_id, update=True)
-            self._close_view()
-
-    def _close_view(self) -> None:
-        view, self._view = self._view, None
-        if view is not None:
-            view.close()
+            self._line.close()
 
     # -- the browser ---------------------------------------------------------------------------------------------
     def _hear(self, message: dict[str, Any]) -> None:
@@ -184,21 +179,21 @@ class TurnSink:
             self._n_views = max(0, self._n_views - 1)
         elif kind == "detail":
             name = str(message.get("k"))
-            self._send({"t": "detail", "k": name, "detail": self._pane.detail(name)})
+            self._line.tell({"t": "detail", "turn": self._pane.turn_id, "k": name, "detail": self._pane.detail(name)})
         elif kind == "do":
             self._act(message)
 
     def _on_ready(self, *, keeps: bool) -> None:
         with self._lock:
-            if self._view is None:
+            if self._line.view is None:
                 return
-            is_first, self._is_ready = not self._is_ready, True
+            is_first, self._line.is_open = not self._line.is_open, True
             self._n_views += 1
             self._is_kept = self._is_kept or keeps
             self._early = []
             self._tell_all()
             if self._bundle is not None:
-                self._view.static = dict(self._bundle)
+                self._line.view.static = dict(self._bundle)
                 self._timer.call_later(KEEP_S, self._leave_static)
         if is_first and self._on_decided is not None:
             self._on_decided(True)
@@ -211,44 +206,17 @@ class TurnSink:
         is_done, text = _click.act(turn, message, sink=self) if is_mine else (False, "That turn is no longer shown here.")
         if message.get("do") == "stop" and not turn.is_done:
             self._pane.is_stopping = True
-            self._flush_soon()
-        self._send({"t": "said", "n": message.get("n"), "ok": is_done, "text": text})
-
-    def _send(self, message: dict[str, Any]) -> None:
-        with self._lock:
-            if self._view is not None:
-                self._view.send(message)
+            self._line.changed(self._pane)
+        self._line.tell({"t": "said", "n": message.get("n"), "ok": is_done, "text": text})
 
     def _tell_all(self) -> None:
-        if self._is_ready and self._view is not None:
-            self._view.send({"t": "all", "turns": [self._pane.whole()]})
-
-    def _flush_soon(self) -> None:
-        if not self._is_due:
-            self._is_due = True
-            self._timer.call_later(self._next_s - self._clock(), self._flush)
-
-    def _flush(self) -> None:
-        with self._lock:
-            self._is_due = False
-            if self._view is None or not self._is_ready:
-                return
-            began_s = self._clock()
-            ops = self._pane.changes()
-            if not ops:
-                return
-            self._view.send({"t": "ops", "turn": self._pane.turn_id, "ops": ops})
-            n_bytes = sum(len(part) for op in ops for part in op if isinstance(part, str))
-            took_s = self._clock() - began_s
-            wait_s = max(INTERVAL_S, took_s * COST_FACTOR, self._budget.n_open * n_bytes / BYTES_PER_S)
-            self._next_s = self._clock() + wait_s
+        self._line.tell({"t": "all", "turns": [self._pane.whole()]})
 
     def _beat(self) -> None:
         """A sign of life while a turn runs: what runs in the browser counts on, and a dead kernel shows."""
         if self._is_finished or self._plain is not None:
             return
-        if self._is_ready:
-            self._send({"t": "beat"})
+        self._line.tell({"t": "beat"})
         self._timer.call_later(BEAT_S, self._beat)
 
 

@@ -96,11 +96,16 @@ class Page:
     def button(self, cell: int, name: str) -> Any:
         return self.cell(cell).get_by_role("button", name=name, exact=True)
 
+    def cell_view(self, cell: int) -> str:
+        """What names the view of a cell `v`."""
+        root = f"[...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}]?.querySelector('.hnbr-turn')"
+        return f"const v = {root}?.hnbr;"
+
     def js(self, cell: int, expression: str) -> Any:
-        return self.notebook.page.evaluate(f"() => {{ {_view(cell)} return {expression}; }}")
+        return self.notebook.page.evaluate(f"() => {{ {self.cell_view(cell)} return {expression}; }}")
 
     def wait(self, cell: int, expression: str, *, timeout_s: float = 30) -> None:
-        script = f"() => {{ {_view(cell)} return v && ({expression}); }}"
+        script = f"() => {{ {self.cell_view(cell)} return {expression}; }}"
         self.notebook.wait_for(script, f"{expression} in cell {cell}", timeout_s=timeout_s)
 
     def run(self, cell: int, *steps: Step) -> None:
@@ -124,11 +129,6 @@ class Page:
         themed(self.notebook, "light")
 
 
-def _view(cell: int) -> str:
-    root = f"[...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}]?.querySelector('.hnbr-turn')"
-    return f"const v = {root}?.hnbr;"
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     folder = tmp_path_factory.mktemp("notebooks")
@@ -145,15 +145,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 def test_text_streams_into_the_widget(page: Page) -> None:
     asked = Hang("Ada and Barbara matter ", ANSWER)
     page.run(ASK, Call("top_customers", {"n": 2}), asked)
-    page.wait(ASK, "v.state.answer.includes('Ada and Barbara matter')", timeout_s=60)
+    page.wait(ASK, "v?.state.answer.includes('Ada and Barbara matter')", timeout_s=60)
     assert page.notebook.is_running(ASK)
     assert page.status(ASK) == "running"
     assert page.js(ASK, "v.doing.textContent") == "writing"
     page.shoot(ASK, "streaming")
     asked.release()
     page.notebook.wait_idle()
-    page.wait(ASK, "v.state.head.status === 'ok'")
-    page.wait(ASK, "v.element.querySelector('.hnbr-answer table')")
+    page.wait(ASK, "v?.state.head.status === 'ok'")
+    page.wait(ASK, "v?.element.querySelector('.hnbr-answer table')")
     assert page.js(ASK, "v.element.querySelector('.hljs-keyword')?.textContent") == "import"
     assert page.notebook.error_outputs() == []
     page.shoot(ASK, "finished")
@@ -161,7 +161,7 @@ def test_text_streams_into_the_widget(page: Page) -> None:
 
 def test_a_tools_row_opens_to_arguments_result_and_plot(page: Page) -> None:
     page.cell(ASK).get_by_text("top_customers").first.click()
-    page.wait(ASK, "v.element.querySelector('.hnbr-tool[open] img')?.naturalWidth > 50")
+    page.wait(ASK, "v?.element.querySelector('.hnbr-tool[open] img')?.naturalWidth > 50")
     opened = page.js(ASK, "v.element.querySelector('.hnbr-opened').innerText")
     assert '"n": 2' in opened
     assert "Barbara" in opened
@@ -182,10 +182,10 @@ def test_code_goes_into_a_new_cell(page: Page) -> None:
 
 def test_stop_works_by_click_while_the_cell_runs(page: Page) -> None:
     page.run(STOP, Hang("Once upon a time ", "it was never told."))
-    page.wait(STOP, "v.state.answer.includes('Once upon a time')")
+    page.wait(STOP, "v?.state.answer.includes('Once upon a time')")
     began_s = time.monotonic()
     page.button(STOP, "Stop").click()
-    page.wait(STOP, "v.state.head.status === 'stopped'", timeout_s=10)
+    page.wait(STOP, "v?.state.head.status === 'stopped'", timeout_s=10)
     assert time.monotonic() - began_s < 1
     page.notebook.wait_idle(timeout_s=10)
     assert [error.partition(":")[0] for error in page.notebook.error_outputs()] == ["KeyboardInterrupt"]
@@ -221,36 +221,36 @@ def test_a_question_is_answered_in_the_widget(page: Page) -> None:
 
 
 def test_a_word_is_put_in_mid_turn(page: Page) -> None:
-    page.run(STEER, Call("slow", {"seconds": 3}), Say("As you wish."))
-    page.wait(STEER, "v.doing.textContent === 'running slow'")
+    page.run(STEER, Call("slow", {"seconds": 8}), Say("As you wish."))
+    page.wait(STEER, "v?.doing.textContent === 'running slow'")
     page.shoot(STEER, "tool-running")
     page.button(STEER, "Steer").click()
     page.cell(STEER).get_by_label("A word to the model while it works").fill("Be brief.")
     page.cell(STEER).get_by_label("A word to the model while it works").press("Enter")
     page.notebook.wait_idle(timeout_s=20)
-    assert "Be brief." in page.js(STEER, "v.items.innerText")
+    page.wait(STEER, "v?.items.innerText.includes('Be brief.')")
     assert any("Be brief." in json.dumps(r.messages) for r in page.model.requests)
 
 
 def test_a_failure_says_what_to_do_and_retry_asks_again(page: Page) -> None:
     page.run(FAILED, Fail(400, "The request is malformed."))
-    page.wait(FAILED, "v.state.head.status === 'error'", timeout_s=60)
+    page.wait(FAILED, "v?.state.head.status === 'error'", timeout_s=60)
     page.notebook.wait_idle()
     page.shoot(FAILED, "failed")
     page.model.extend([Say("Better now.")])
     page.button(FAILED, "Retry").click()
-    page.wait(FAILED, "v.state.head.status === 'ok' && v.state.answer === 'Better now.'")
+    page.wait(FAILED, "v?.state.head.status === 'ok' && v.state.answer === 'Better now.'")
 
 
 def test_fork_here_starts_a_conversation(page: Page) -> None:
     page.button(ASK, "Fork here").click()
-    page.wait(ASK, "v.said.textContent.includes('goes on from here')")
+    page.wait(ASK, "v?.said.textContent.includes('goes on from here')")
 
 
 def test_hostile_text_is_text(page: Page) -> None:
     page.run(HOSTILE, Say(BAD, deltas=40))
     page.notebook.wait_idle()
-    page.wait(HOSTILE, "v.state.head.status === 'ok'")
+    page.wait(HOSTILE, "v?.state.head.status === 'ok'")
     assert page.js(HOSTILE, "v.element.querySelectorAll('script, img, iframe, .hnbr-answer details').length") == 0
     assert page.js(HOSTILE, "[...v.element.querySelectorAll('.hnbr-answer a')].map(a => a.protocol)") == ["https:", "https:"]
     assert "pwned" not in page.notebook.page.title()
@@ -258,9 +258,9 @@ def test_hostile_text_is_text(page: Page) -> None:
 
 def test_stop_works_by_click_in_a_cell_that_blocks(page: Page) -> None:
     page.run(BLOCKED, Call("slow", {"seconds": 60}))
-    page.wait(BLOCKED, "v.doing.textContent === 'running slow'")
+    page.wait(BLOCKED, "v?.doing.textContent === 'running slow'")
     page.button(BLOCKED, "Stop").click()
-    page.wait(BLOCKED, "v.state.head.status === 'stopped'", timeout_s=5)
+    page.wait(BLOCKED, "v?.state.head.status === 'stopped'", timeout_s=5)
     page.notebook.wait_idle(timeout_s=10)
 
 

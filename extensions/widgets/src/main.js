@@ -1,5 +1,6 @@
 // The library of a page: `open` makes what the views of a model share, `show` draws it into an element.
 
+import { ChatView } from "./chat.js";
 import { Store } from "./store.js";
 import { TurnView } from "./turn.js";
 import own from "./style.css";
@@ -58,7 +59,7 @@ export function open(model) {
   return {
     show(own, el) {
       style(el);
-      const view = new Single(store, el);
+      const view = model.get("kind") === "chat" ? new ChatView(store, el) : new Single(store, el);
       store.shown(view);
       return () => { store.hidden(view); view.close(); };
     },

@@ -79,8 +79,9 @@ export class Store {
         if (known) known.reset(told);
         return [told.id, known ?? new Turn(told)];
       }));
-      if (message.chat) this.chat = message.chat;
+      this.chat = { ...this.chat, ...message.chat };
     } else if (kind === "turn") {
+      if (this.turns.has(message.turn.id)) { this.turns.get(message.turn.id).reset(message.turn); return; }
       this.turns.set(message.turn.id, new Turn(message.turn));
       this.order.push(message.turn.id);
     } else if (kind === "chat") this.chat = { ...this.chat, ...message.chat };

@@ -28,7 +28,7 @@ export class TurnView {
     this.copy = button("Copy", () => copyText(state.answer || state.asText(), this.copy), { title: "Copy the answer" });
     this.retry = button("Retry", () => this._do({ do: "retry" }), { title: "Ask the same again; the new turn takes this one's place in the conversation" });
     this.fork = button("Fork here", () => this._do({ do: "fork" }), { title: "Start a conversation that has this one up to here as its beginning" });
-    this.foot = element("div", { class: "hnbr-foot" }, this.line, element("span", { class: "hnbr-buttons" }, this.copy, !inChat && this.retry, this.fork));
+    this.foot = element("div", { class: "hnbr-foot" }, this.line, element("span", { class: "hnbr-buttons" }, this.copy, this.retry, this.fork));
     this.announce = element("div", { class: "hnbr-unseen", role: "status", "aria-live": "polite" });
     this.element = element("section", { class: "hnbr-turn", "aria-label": `Turn of ${state.head.agent || "the agent"}` },
       this.bar, this.form, this.items, this.said, this.foot, this.announce);
@@ -67,6 +67,8 @@ export class TurnView {
     this.time.hidden = !isRunning;
     this.stop.hidden = this.steer.hidden = !isRunning;
     this.stop.disabled = head.word === "stopping";
+    this.stop.textContent = head.status === "queued" ? "Cancel" : "Stop";
+    this.time.hidden ||= head.status === "queued";
     if (!isRunning && !this.form.hidden) this._toggleSteer(false);
     this.line.textContent = head.line;
     this.foot.classList.toggle("hnbr-live", isRunning);

@@ -33,6 +33,9 @@ export function ownKeys(root) {
   const hear = event => {
     if (root.contains(event.target)) root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
   };
+  // A key that reaches the notebook moves the focus to its active cell.
+  const keep = event => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); };
   window.addEventListener("keydown", hear, true);
+  root.addEventListener("keydown", keep);
   return () => window.removeEventListener("keydown", hear, true);
 }
