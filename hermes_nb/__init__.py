@@ -71,3 +71,7 @@ def unload_ipython_extension(shell: "InteractiveShell") -> None:
     from hermes_nb.magics import unload
 
     unload(shell)
+
+
+def _jupyter_labextension_paths() -> list[dict[str, str]]:
+    return [{"src": "labextension", "dest": "hermes-nb"}]

@@ -1,8 +1,8 @@
 """Run the notebooks from top to bottom on the embedded offline model, and time them.
 
-    .venv/bin/python scripts/notebooks.py                  all of them
-    .venv/bin/python scripts/notebooks.py 02_tools         one
-    .venv/bin/python scripts/notebooks.py --write          and keep the outputs, as they are committed
+.venv/bin/python scripts/notebooks.py                  all of them
+.venv/bin/python scripts/notebooks.py 02_tools         one
+.venv/bin/python scripts/notebooks.py --write          and keep the outputs, as they are committed
 """
 
 from __future__ import annotations

@@ -1,8 +1,13 @@
-"""Every command in the README is one that the Makefile or CI runs."""
+"""The README and the other pages: each command is one that CI runs, each link leads somewhere, nothing lags behind."""
 
+import importlib.util
+import json
 import re
 import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -17,16 +22,138 @@ def commands() -> set[str]:
     return {line for line in lines | inline if line.startswith(COMMANDS) and (" " in line or "/" in line)}
 
 
-def test_every_command_is_known_to_make_or_ci() -> None:
+# Who runs a command of the README, or all that it consists of, in CI.
+RUN_BY = {
+    "make demo": ("tests/notebooks/test_notebook.py", '"demo.py"'),
+    "make test": (".ci/run", "make test"),
+    "make check": (".ci/run", "scripts/check"),
+    "make notebooks": ("tests/test_readme.py", "scripts/notebooks.py"),
+    "make test-matrix": ("tests/test_readme.py", "scripts/matrix.py"),
+    "make release-check": ("tests/test_release.py", "release.smoke"),
+    "make binder-check": ("tests/test_release.py", "binder.peak_bytes"),
+    "make bench": ("tests/test_readme.py", "tests.benchmarks"),
+    "make clean": ("tests/test_readme.py", "test_make_clean"),
+}
+
+
+def test_every_command_is_run_in_ci() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     for command in commands():
         program, _, rest = command.partition(" ")
         if program == "make":
             assert re.search(rf"^{re.escape(rest.split()[0])}:", makefile, re.MULTILINE), command
+            place, needle = RUN_BY[f"make {rest.split()[0]}"]
+            assert needle in (ROOT / place).read_text(encoding="utf-8"), f"{place} does not run {command}"
         elif program == "python":
             assert command.removeprefix("python ") in makefile, command
+        elif program == "pip":  # the built wheel stands in for the published package
+            extra = re.fullmatch(r"pip install 'hermes-nb\[(\w+)\]'", command)
+            assert extra is not None, command
+            script = (ROOT / "scripts" / "release.py").read_text(encoding="utf-8")
+            tried = re.search(r"^EXTRAS = (.*)$", script, re.MULTILINE)
+            assert tried is not None
+            assert f'"{extra[1]}"' in tried[1], command
         else:
             assert (ROOT / program).is_file(), command
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["scripts/matrix.py", "--list"], ["scripts/notebooks.py", "--help"], ["scripts/release.py", "--help"],
+     ["scripts/binder.py", "--help"], ["-m", "tests.benchmarks", "--help"]],
+    ids=lambda arguments: arguments[-2],
+)  # fmt: skip
+def test_its_scripts_start(arguments: list[str]) -> None:
+    ran = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout
+
+
+def test_make_clean_takes_away_what_is_made(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text(encoding="utf-8"), encoding="utf-8")
+    for made in (".venv/bin", "a/__pycache__", ".mypy_cache", "dist"):
+        (tmp_path / made).mkdir(parents=True)
+    (tmp_path / "a" / "kept.py").touch()
+    subprocess.run(["make", "clean"], cwd=tmp_path, check=True, capture_output=True)
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")) == ["Makefile", "a", "a/kept.py"]
+
+
+def pages() -> dict[str, str]:
+    """Text of each Markdown page, and of the Markdown cells of each notebook, by path."""
+    found = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
+    for path in ROOT.glob("notebooks/*.ipynb"):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        found[str(path.relative_to(ROOT))] = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return found
+
+
+def prose(text: str) -> str:
+    return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+
+
+def anchors(text: str) -> set[str]:
+    """What can follow `#`, as GitHub makes it of headings."""
+    heads = re.findall(r"^#+ (.+)$", prose(text), re.MULTILINE)
+    words = [re.sub(r"[^\w\- ]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", head)) for head in heads]
+    return {word.strip().lower().replace(" ", "-") for word in words}
+
+
+def test_every_link_leads_somewhere() -> None:
+    """Files and anchors are looked for; of addresses elsewhere only the form is checked: CI must not hang on others."""
+    faults, n_links = [], 0
+    for page, text in pages().items():
+        for target in re.findall(r"\]\(([^)]*)\)", re.sub(r"`[^`\n]*`", "", prose(text))):
+            n_links += 1
+            if re.match(r"[a-z]+:", target):
+                if not re.fullmatch(r"https://[a-z0-9.-]+\.[a-z]{2,}(/[\w./%?=&@:~+#-]*)?", target):
+                    faults.append(f"{page}: {target} is no address")
+                continue
+            name, _, anchor = target.partition("#")
+            path = (ROOT / page).parent / name if name else ROOT / page
+            if not path.exists():
+                faults.append(f"{page}: there is no {name}")
+            elif anchor and anchor not in anchors(path.read_text(encoding="utf-8")):
+                faults.append(f"{page}: {name} has no #{anchor}")
+    assert faults == []
+    assert n_links > 30
+
+
+def test_every_sub_command_is_in_the_readme_with_its_line() -> None:
+    from hermes_nb.magics import _subcommand
+
+    for name in _subcommand.names():
+        row = f"| `%hermes {name}` | {_subcommand.load(name).SUMMARY} |"
+        assert row in README, "run scripts/readme.py"
+
+
+def test_every_sub_command_is_shown_by_the_first_notebook_s_help() -> None:
+    from hermes_nb.magics import _subcommand
+
+    shown = (ROOT / "notebooks" / "01_hello.ipynb").read_text(encoding="utf-8")
+    lacking = [name for name in _subcommand.names() if f"  {name} " not in shown]
+    assert lacking == [], "run scripts/notebooks.py --write 01_hello"
+
+
+def test_every_notebook_is_in_the_readme() -> None:
+    for path in ROOT.glob("notebooks/*.ipynb"):
+        assert f"(notebooks/{path.name})" in README
+
+
+def test_what_was_tried_is_what_the_matrix_tries() -> None:
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        spec = importlib.util.spec_from_file_location("matrix", ROOT / "scripts" / "matrix.py")
+        assert spec is not None
+        assert spec.loader is not None
+        matrix = sys.modules["matrix"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(matrix)
+    finally:
+        sys.path.remove(str(ROOT / "scripts"))
+    table = README.partition("### What it was tried with")[2].partition("\n## ")[0].lower()
+    for cell in matrix.CELLS:
+        name, _, version = cell.name.partition("-")
+        assert name in table, cell.name
+        assert version in table, cell.name
 
 
 def test_the_two_commands_come_first() -> None:
@@ -56,5 +183,5 @@ def test_every_make_target_has_help() -> None:
 def test_every_subcommand_named_in_the_readme_exists() -> None:
     from hermes_nb import _registry
 
-    named = set(re.findall(r"%hermes (\w+)", README))
+    named = set(re.findall(r"%hermes (\w+)", README.partition("## One file each")[0]))
     assert named <= set(_registry.names("magics.subcommands"))

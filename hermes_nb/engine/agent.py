@@ -127,8 +127,9 @@ class BoundAgent:
                 return
             self.give_back(agent, "", self.tools)
 
-    def take(self, session_id: str, tools: Mapping[str, ToolSpec]) -> Any:
-        """An AIAgent for one turn: the session's own if it is idle, else a spare one, else a new one."""
+    def take(self, session_id: str, tools: Mapping[str, ToolSpec], *, is_resumed: bool = False) -> Any:
+        """An AIAgent for one turn: the session's own if it is idle, else a spare one, else a new one. One for a resumed turn
+        remembers nothing of the attempt before."""
         signature = tuple(sorted(tools))
         self._was_asked = True
         with self._ahead:
@@ -142,7 +143,7 @@ class BoundAgent:
             agent = self._build(session_id, tools)
         else:
             agent = found[2]
-            if found[0] != session_id:
+            if found[0] != session_id or is_resumed:
                 self._renew(agent, session_id)
         definitions = [{"type": "function", "function": spec.definition()} for spec in tools.values()]
         own = [d for d in agent.tools or () if d["function"]["name"] not in tools]

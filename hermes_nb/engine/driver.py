@@ -64,6 +64,7 @@ class Driver:
             "turn.stop": lambda m: self._of_turn(m, lambda t: t.stop(str(m.get("reason") or "user"))),
             "turn.steer": lambda m: self._of_turn(m, lambda t: t.steer(str(m.get("text") or ""))),
             "tool.result": lambda m: self._of_turn(m, lambda t: t.on_tool_result(m)),
+            "budget.answer": lambda m: self._of_turn(m, lambda t: t.on_budget_answer(m)),
             "answer": lambda m: self._of_turn(m, lambda t: t.answer(str(m.get("request_id")), m.get("answer"))),
         }
 

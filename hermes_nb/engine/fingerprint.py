@@ -13,8 +13,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+# With the line breaks before them: another host may have no such line at all.
 _HOST_LINES = re.compile(
-    r"^(?:Conversation started:|Session ID:|Model:|Provider:|Host:|User home directory:|Current working directory:"
+    r"\n*^(?:Conversation started:|Session ID:|Model:|Provider:|Host:|User home directory:|Current working directory:"
     r"|Active Hermes profile:|Python toolchain:).*$",
     re.MULTILINE,
 )
@@ -104,7 +105,7 @@ def _dated(content: Any, day: str) -> Any:
 
 
 def _without_host(content: Any) -> Any:
-    return _each_text(content, lambda text: _HOST_LINES.sub("", text))
+    return _each_text(content, lambda text: _HOST_LINES.sub("", text).strip("\n"))
 
 
 def _each_text(content: Any, change: Any) -> Any:

@@ -15,15 +15,20 @@ All of hermes-agent 0.19.0. A test of `tests/engine/test_quirk.py` fails when a 
   files are.
 - `AIAgent._handle_max_iterations` and `AIAgent._compress_context` call the model where no middleware sees it: wrapped,
   so that the log says so.
+- `agent.context_compressor.call_llm`, by which `_compress_context` asks for its summary, is replaced: the answer is
+  committed, so that a resumed turn shortens its conversation to the same and goes on from there.
 - A wait before a retry is only said to `AIAgent._buffer_status` and `_buffer_vprint`, which keep it until the turn failed:
   heard there.
 - `tools.file_tools._resolve_path_for_task` says which file a path means; relied on to tell who may be read unasked.
+- `AIAgent._sanitize_api_messages` drops calls whose id was used before in the conversation, with their results: ids are made
+  unique (`call_id`).
 - `hermes_cli.middleware` goes on after an Exception of a middleware, unrecorded: ours raise BaseExceptions.
 """
 
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import importlib
 import inspect
 import logging
@@ -47,6 +52,8 @@ UPSTREAM = "0.19"
 # Tools that the agent loop answers itself, whatever the registry says (`agent/tool_executor.py`).
 LOOP_TOOLS = frozenset({"todo", "memory", "session_search", "clarify", "delegate_task", "read_terminal"})
 _STOP_POLL_S = 0.1
+# How the summary at the turn limit is asked for where it is not by chat completions (`handle_max_iterations`).
+_SUMMARY_CALLS = {"anthropic_messages": "_anthropic_messages_create", "codex_responses": "_run_codex_stream"}
 _WAIT = re.compile(r"(?:Retrying in|Waiting) ([\d.]+)s(?: \(attempt (\d+)/(\d+)\))?")
 
 
@@ -63,6 +70,7 @@ def load(masker: Masker) -> SimpleNamespace:
     for name in ("agent.agent_init", "agent.conversation_loop"):
         upstream(name)._install_safe_stdio = _nothing
     _share_ssl_context(upstream("agent.ssl_verify"))
+    _hear_helpers(upstream("agent.context_compressor"))
     run_agent._openrouter_prewarm_done.set()
     run_agent.AIAgent._dump_api_request_debug = _nothing
     pricing, toolsets = upstream("agent.usage_pricing"), upstream("toolsets")
@@ -155,6 +163,24 @@ def _file_mark(path: str) -> tuple[int, int] | None:
     return None if found is None else (found.st_mtime_ns, found.st_size)
 
 
+# Who commits what a helper model answers meanwhile, on this thread.
+_HELPED: contextvars.ContextVar[Callable[[Mapping[str, Any], Callable[[], Any]], Any] | None] = contextvars.ContextVar(
+    "hermes_nb_helped", default=None
+)
+
+
+def _hear_helpers(compressor: Any) -> None:
+    original: Callable[..., Any] = compressor.call_llm
+
+    def call_llm(*args: Any, **options: Any) -> Any:
+        heard = _HELPED.get()
+        if heard is None:
+            return original(*args, **options)
+        return heard({"messages": options.get("messages") or []}, lambda: original(*args, **options))
+
+    compressor.call_llm = call_llm
+
+
 def tame(agent: Any) -> None:
     """What each new AIAgent needs."""
     if urlsplit(agent.base_url or "").hostname in ("127.0.0.1", "localhost", "::1"):
@@ -242,6 +268,12 @@ class Listener(Protocol):
     def on_unseen_summary(self) -> None:
         """The same, by a way that can't be recorded."""
 
+    def on_compressing(self) -> None:
+        """The conversation is about to be shortened, by a model call; may raise a BaseException to prevent it."""
+
+    def call_helper(self, request: Mapping[str, Any], send: Callable[[], Any]) -> Any:
+        """The answer of the model that shortens the conversation: `send` asks it."""
+
     def on_compressed(self, n_before: int, n_after: int, spent: Spent) -> None:
         """The conversation was shortened, by a model call that cost `spent`."""
 
@@ -301,34 +333,51 @@ def listen(agent: Any, listener: Listener) -> Callable[[], None]:
         said(text)
         cls._buffer_vprint(agent, text)
 
+    def heard(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], Any], abort: Callable[[], None]) -> Any:
+        def sent(request: Mapping[str, Any]) -> Any:
+            answer = _Later(lambda: send(request))
+            while not answer.is_there(_STOP_POLL_S):
+                if listener.is_stopping:
+                    abort()
+                    raise InterruptedError("Stopped while the model wrote its summary.")
+            return answer.value()
+
+        context = {"api_request_id": "iteration_limit_summary", "model": agent.model, "provider": agent.provider}
+        return listener.call_model(request, sent, context)
+
     def summarise(*args: Any) -> Any:
-        if agent.api_mode != "chat_completions":
+        name = _SUMMARY_CALLS.get(agent.api_mode)
+        if name is None and agent.api_mode != "chat_completions":
             listener.on_unseen_summary()
-        return cls._handle_max_iterations(agent, *args)
+        if name is not None:
+            vars(agent)[name] = lambda request: heard(request, lambda r: getattr(cls, name)(agent, r), _nothing)
+        try:
+            return cls._handle_max_iterations(agent, *args)
+        finally:
+            vars(agent).pop(name, None)
 
     def client_for(*, reason: str) -> Any:
         client = cls._ensure_primary_openai_client(agent, reason=reason)
         if not reason.startswith("iteration_limit_summary"):
             return client
 
-        def send(request: Mapping[str, Any]) -> Any:
-            answer = _Later(lambda: client.chat.completions.create(**request))
-            while not answer.is_there(_STOP_POLL_S):
-                if listener.is_stopping:
-                    agent._abort_request_openai_client(client, reason="stop")
-                    raise InterruptedError("Stopped while the model wrote its summary.")
-            return answer.value()
-
         def create(**request: Any) -> Any:
-            context = {"api_request_id": reason, "model": agent.model, "provider": agent.provider}
-            return listener.call_model(request, send, context)
+            return heard(
+                request, lambda r: client.chat.completions.create(**r),
+                lambda: agent._abort_request_openai_client(client, reason="stop"),
+            )  # fmt: skip
 
         return SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
 
     def compress(messages: list[Any], *args: Any, **options: Any) -> Any:
         n_before = len(messages)
-        with spending() as spent:
-            result = cls._compress_context(agent, messages, *args, **options)
+        listener.on_compressing()
+        token = _HELPED.set(listener.call_helper)
+        try:
+            with spending() as spent:
+                result = cls._compress_context(agent, messages, *args, **options)
+        finally:
+            _HELPED.reset(token)
         listener.on_compressed(n_before, len(result[0]), spent)
         return result
 

@@ -23,6 +23,7 @@ from hermes_nb.engine.tally import Tally
 from hermes_nb.model.mask import StreamMask
 
 HEAD_CHARS = 400
+_SAID = ("messages", "input")
 
 
 def new_id() -> str:
@@ -196,7 +197,8 @@ class Recorder:
 
     def start_call(self, request: Mapping[str, Any], request_id: str, provider: str) -> tuple[ModelCall, str]:
         """A request is about to be sent: the call it belongs to, and its fingerprint."""
-        print_ = fingerprint(request)
+        # Of the masked request: what is resumed is made of the log, which holds no key.
+        print_ = fingerprint({**request, **self._outbox.masker.data({k: request[k] for k in _SAID if k in request})})
         last = self.calls[-1] if self.calls else None
         if last is not None and last.is_open and last.request_id == request_id:
             if last.failure is not None:
@@ -269,6 +271,13 @@ class Recorder:
             data |= {} if cost_usd is None else {"cost_usd": cost_usd}
             self.tally.count_model_call(reply.usage, cost_usd)
         self.emit("model.completed", data, span_id=call.span_id)
+
+    def keep_helper(self, print_: str, body: Mapping[str, Any] | None) -> None:
+        """A helper model of Hermes's answered: commit it; None for one that was committed before."""
+        occurrence = self._successes[print_]
+        self._successes[print_] += 1
+        if body is not None:
+            self._keep(Response(self.turn_id, print_, occurrence, self.attempt, dict(body)))
 
     def _keep(self, response: Response) -> None:
         if self.broken is not None:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from hermes_nb.engine.budget import Bound
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -101,6 +103,25 @@ def knows_price(agent: Any, hermes: Any) -> bool:
         usage=SimpleNamespace(prompt_tokens=1, completion_tokens=1, total_tokens=2, input_tokens=1, output_tokens=1)
     )
     return cost_usd(one, agent, hermes) is not None
+
+
+def bound(request: Mapping[str, Any], agent: Any, hermes: Any, *, is_free: bool) -> Bound:
+    """The most a request can come to: a token has a byte at least; what is received is within `max_tokens`, or else within
+    the model's context, all of it at the price of what is received."""
+    n_sent = len(json.dumps(request, default=str, ensure_ascii=False).encode("utf-8", "replace"))
+    limit = next((request[k] for k in ("max_tokens", "max_completion_tokens", "max_output_tokens") if request.get(k)), None)
+    received = limit or getattr(getattr(agent, "context_compressor", None), "context_length", None)
+    if not isinstance(received, int):
+        return Bound(is_free=is_free)
+    n_tokens = n_sent + received
+    if is_free:
+        return Bound(n_tokens, 0.0, is_free=True)
+    dearest = SimpleNamespace(
+        usage=SimpleNamespace(
+            prompt_tokens=0, completion_tokens=n_tokens, total_tokens=n_tokens, input_tokens=0, output_tokens=n_tokens
+        )
+    )
+    return Bound(n_tokens, cost_usd(dearest, agent, hermes))
 
 
 def flat_text(message: Any) -> str:

@@ -7,12 +7,15 @@ what came of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from types import SimpleNamespace, TracebackType
 from typing import Any
 
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.budget import Budget
-from hermes_nb.engine.fingerprint import with_date, with_prompts
+from hermes_nb.engine.call_id import make_unique, used_in
+from hermes_nb.engine.carried import Carried, Key
+from hermes_nb.engine.fingerprint import fingerprint, with_date, with_prompts
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
 from hermes_nb.engine.recording import Recording
@@ -40,6 +43,7 @@ class Strand:
         on_silence: Told when the address swallows what is sent.
         budget: What may be spent; None for no limit.
         recording: What answers in the model's place; None for the model.
+        carried: What was committed before the agent changed; None when it did not.
     """
 
     def __init__(
@@ -47,7 +51,7 @@ class Strand:
         replay: Mapping[tuple[str, int], Mapping[str, Any]] = {}, day: str = "",
         prompts: Sequence[str] = (), reach: Reach | None = None,
         on_silence: Callable[[str], None] = lambda text: None,
-        budget: Budget | None = None, recording: Recording | None = None,
+        budget: Budget | None = None, recording: Recording | None = None, carried: Carried | None = None,
     ) -> None:  # fmt: skip
         self.recorder = recorder
         self.toolbox = toolbox
@@ -62,6 +66,7 @@ class Strand:
         self._on_silence = on_silence
         self._budget = budget
         self._recording = recording
+        self._carried = carried
 
     def call_model(self, request: Mapping[str, Any], next_call: Callable[..., Any], context: Mapping[str, Any]) -> Any:
         """The response to a request: from the journal, or from the model and then in the journal."""
@@ -75,31 +80,73 @@ class Strand:
             is_own = context.get("provider") in (None, self._asker.provider)
             provider = self.provider if is_own else str(context["provider"])
             call, print_ = self.recorder.start_call(request, str(context.get("api_request_id", "")), provider)
-            occurrence = self.recorder.next_occurrence(print_)
-            kept = self._replay.get((print_, occurrence))
+            key = self._committed(request) or (print_, self.recorder.next_occurrence(print_))
+            kept = self._replay.get(key)
             if kept is not None:
                 response = reply.rebuild(kept)
-                self._take(call, print_, request, response, occurrence, is_replay=True)
+                self._take(call, print_, request, response, key, is_replay=True)
                 return response
             if self._recording is not None:
                 self._recording.miss(request)
-            if self._budget is not None:
-                self._budget.check(
-                    str(request.get("model") or ""), is_free=provider == "offline",
-                    knows_price=lambda: reply.knows_price(self._asker, self._hermes),
-                )  # fmt: skip
-            end_watch = self._watch()
-        try:
-            response = next_call(request)
-        except Exception as exc:
+        with ExitStack() as spending:
             with _Ours():
-                self._fail(call, exc)
-            raise
-        finally:
-            end_watch()
-        with _Ours():
-            self._take(call, print_, request, response, occurrence, is_replay=reply.is_replayed(response))
+                spending.enter_context(self._spending(call, request, provider))
+                end_watch = self._watch()
+            try:
+                response = next_call(request)
+            except Exception as exc:
+                with _Ours():
+                    self._fail(call, exc)
+                raise
+            finally:
+                end_watch()
+            with _Ours():
+                self._take(call, print_, request, response, key, is_replay=reply.is_replayed(response))
         return response
+
+    def _committed(self, request: Mapping[str, Any]) -> Key | None:
+        """The key of what this request was answered with before the agent changed; None where that can't be taken."""
+        key = None if self._carried is None else self._carried.take(request)
+        body = None if key is None else self._replay.get(key)
+        if body is None or ("choices" in body) != (self._asker.api_mode == "chat_completions"):
+            return None  # of a model that is spoken to otherwise
+        return key
+
+    def _spending(self, call: ModelCall, request: Mapping[str, Any], provider: str) -> AbstractContextManager[None]:
+        if self._budget is None or not self._budget.is_any:
+            return nullcontext()
+        asker, hermes = self._asker, self._hermes
+        return self._budget.spending(
+            call.span_id, str(request.get("model") or ""),
+            bound=lambda: reply.bound(request, asker, hermes, is_free=provider == "offline"),
+            knows_price=lambda: reply.knows_price(asker, hermes),
+        )  # fmt: skip
+
+    def call_helper(self, request: Mapping[str, Any], send: Callable[[], Any]) -> tuple[Any, bool]:
+        """The answer of a helper model: committed and True, or from it and then committed, and False.
+
+        Its key is its place in the turn: what it is asked also holds what its process remembers of earlier turns.
+        """
+        with _Ours():
+            print_ = fingerprint({"helper_after": len(self.recorder.replies)})
+            kept = self._replay.get((print_, self.recorder.next_occurrence(print_)))
+            if kept is not None and self.recorder.tally.n_model_calls == 0:  # so far all was as before
+                self.recorder.keep_helper(print_, None)
+                return reply.rebuild(kept), True
+            if self._recording is not None:
+                self._recording.miss(request)
+        answer = send()
+        with _Ours():
+            self.recorder.keep_helper(print_, reply.plain(answer))
+        return answer, False
+
+    def check_budget(self) -> None:
+        """Raise BudgetSpent when no further model call is allowed, be it one of Hermes's own."""
+        if self._budget is not None:
+            self._budget.check(
+                str(self._asker.model), is_free=self.provider == "offline",
+                knows_price=lambda: reply.knows_price(self._asker, self._hermes),
+            )  # fmt: skip
 
     def _watch(self) -> Callable[[], None]:
         if self._reach is None:
@@ -107,17 +154,17 @@ class Strand:
         return self._reach.watch(str(self._asker.base_url or ""), self._on_silence)
 
     def _take(
-        self, call: ModelCall, print_: str, request: Mapping[str, Any], response: Any, occurrence: int, *,
-        is_replay: bool = False,
+        self, call: ModelCall, print_: str, request: Mapping[str, Any], response: Any, key: Key, *, is_replay: bool,
     ) -> None:  # fmt: skip
         asker, hermes = self._asker, self._hermes
+        choices = getattr(response, "choices", None)
+        calls = (getattr(choices[0].message, "tool_calls", None) if choices else None) or []
+        make_unique(calls, used_in(request.get("messages") or ()))
         said = reply.read(response, asker, hermes)
         price = None if is_replay else lambda: reply.cost_usd(response, asker, hermes)
         self.recorder.complete_call(call, print_, request, said, price=price)
-        self.toolbox.open_batch(f"{print_}:{occurrence}", said.tool_calls)
-        choices = getattr(response, "choices", None)
-        if choices:
-            spread_duplicates(getattr(choices[0].message, "tool_calls", None) or [])
+        self.toolbox.open_batch(f"{key[0]}:{key[1]}", said.tool_calls)
+        spread_duplicates(calls)
 
     def _fail(self, call: ModelCall, error: Exception) -> None:
         cause: BaseException = error

@@ -11,6 +11,7 @@ from typing import Any
 from hermes_nb.engine import outcome, quirk, reply
 from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
 from hermes_nb.engine.budget import Budget
+from hermes_nb.engine.carried import Carried
 from hermes_nb.engine.delta import DeltaPump
 from hermes_nb.engine.door import Door
 from hermes_nb.engine.journal import JournalError, ToolResult
@@ -20,6 +21,7 @@ from hermes_nb.engine.question import Questions
 from hermes_nb.engine.reach import Reach
 from hermes_nb.engine.recorder import Recorder, new_id
 from hermes_nb.engine.recording import Recording
+from hermes_nb.engine.spending import Spending
 from hermes_nb.engine.strand import Strand
 from hermes_nb.engine.toolbox import Toolbox
 from hermes_nb.model import history
@@ -59,7 +61,15 @@ class Turn:
             self._replay = {**self._recording.responses, **self._replay}
             kept = {**self._recording.tool_results(self.turn_id), **kept}
         self._kept = kept
-        self._budget = Budget(message.get("budget") or (), self._recorder.tally)
+        self._carried = (
+            Carried(journal.events(self.turn_id), self.turn_id, outbox.masker.text)
+            if journal is not None and message.get("is_changed") else None
+        )  # fmt: skip
+        self._spending = Spending(self.turn_id, outbox, is_stopping=lambda: self.is_stopping)
+        self._budget = Budget(
+            message.get("budget") or (), self._recorder.tally, is_stopping=lambda: self.is_stopping,
+            ask=self._spending.ask, told=self._spending.told,
+        )  # fmt: skip
         self._questions = self._make_questions()
         self._toolbox = self._make_toolbox(self._recorder, kept)
         self._history = [dict(m) for m in message.get("history") or ()]
@@ -71,7 +81,7 @@ class Turn:
         self._agent: Any = None
         self._hermes: Any = None
         self._strands: dict[str, Strand] = {}
-        self._is_compressed = False
+        self._is_compressed = self._is_helper_replayed = False
         self._timer: threading.Timer | None = None
 
     def _make_questions(self) -> Questions:
@@ -119,6 +129,10 @@ class Turn:
     def answer(self, request_id: str, answer: Any) -> None:
         """The kernel's `answer`."""
         self._questions.answer(request_id, answer)
+
+    def on_budget_answer(self, message: Mapping[str, Any]) -> None:
+        """The kernel's `budget.answer`."""
+        self._spending.on_answer(message)
 
     # -- the turn's own thread ---------------------------------------------------------------------------------------
 
@@ -193,7 +207,7 @@ class Turn:
 
     def _converse(self, bound: BoundAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
         prompt = self._prompt
-        agent = bound.take(self.session_id, self._tools)
+        agent = bound.take(self.session_id, self._tools, is_resumed=self._recorder.attempt > 1)
         agent.stream_delta_callback = self._recorder.on_delta
         agent.reasoning_callback = self._recorder.on_reasoning
         agent.clarify_callback = self._questions.clarify
@@ -205,7 +219,7 @@ class Turn:
             self._agent, self._hermes = agent, hermes
             self._strands[self.session_id] = Strand(
                 self._recorder, self._toolbox, hermes, agent, provider=bound.model.provider, replay=self._replay,
-                reach=self._reach, budget=self._budget, recording=self._recording,
+                reach=self._reach, budget=self._budget, recording=self._recording, carried=self._carried,
                 day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
                 prompts=[m["content"] for m in [*self._history, {"role": "user", "content": prompt}]
                          if m.get("role") == "user" and isinstance(m.get("content"), str)],
@@ -342,11 +356,22 @@ class Turn:
             "The limit of model calls was reached; Hermes asks once more, for a summary. That call is not in the usage.",
         )
 
+    def on_compressing(self) -> None:
+        """Hermes is about to shorten the conversation with a call of its own."""
+        self._is_helper_replayed = False
+        self._strand({}).check_budget()
+
+    def call_helper(self, request: Mapping[str, Any], send: Callable[[], Any]) -> Any:
+        """The answer of the model that shortens the conversation."""
+        answer, self._is_helper_replayed = self._strand({}).call_helper(request, send)
+        return answer
+
     def on_compressed(self, n_before: int, n_after: int, spent: quirk.Spent) -> None:
         """Hermes shortened the conversation with a call of its own."""
         self._is_compressed = True
         self._recorder.tally.count_helper(spent.data())
         counts = {"n_messages_before": n_before, "n_messages_after": n_after}
+        counts |= {"replayed": True} if self._is_helper_replayed else {}
         self._recorder.emit("context.compressed", counts | spent.data())
 
     def _on_status(self, kind: str, text: str) -> None:

@@ -10,10 +10,11 @@ Kernel to worker:
 | `bind` | agent_id, agent: {name, instructions, model: {id, provider, base_url, api_key}, tools: [ToolSpec dicts], toolsets, max_turns, config} |
 | `unbind` | agent_id |
 | `warm` | agent_id - one throw-away turn against the worker's own endpoint, when idle, so that the first real turn is warm |
-| `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns, labels (merged into `turn.started`), budget? ([{of, max_cost_usd or max_tokens, spent, cure}]), replay? (a recorded turn: file, is_live, changes, responses, tool_results) |
+| `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns, labels (merged into `turn.started`), budget? ([{of, max_cost_usd or max_tokens, spent, cure, is_shared?}]), is_changed? (it goes on with another model, other tools or instructions: committed steps are met by what was said), replay? (a recorded turn: file, is_live, changes, responses, tool_results) |
 | `turn.stop` | turn_id, reason (`user`, `interrupt`, `timeout`, `cancelled`, `closed`) - ignored when that turn is not running |
 | `turn.steer` | turn_id, text |
 | `tool.result` | turn_id, call_id, status, result, result_chars, started_at_unix_s, duration_ms, error_type?, error?, images? ({mime_type, data} each) |
+| `budget.answer` | turn_id, call_id, spent (a number for each shared limit, in the order of `budget`): the call may begin, unless one of them is reached |
 | `answer` | turn_id, request_id, answer - to an approval or a question |
 | `shutdown` | |
 
@@ -28,6 +29,8 @@ Worker to kernel:
 | `event` | event (see `hermes_nb.model.event`), committed to the journal before it is sent |
 | `tool.call` | turn_id, call_id (the call's span), name, arguments (raw JSON text) |
 | `tool.abandon` | turn_id, call_id - nobody waits for that result any more |
+| `budget.ask` | turn_id, call_id, n_tokens, cost_usd (the most the call can come to, null when unknown), is_free - a call under a shared limit waits for `budget.answer` |
+| `budget.done` | turn_id, call_id - that call is over, its event was sent before |
 | `steer.result` | turn_id, is_applied, text |
 | `turn.done` | turn_id, status, text, usage, cost_usd, error, error_type, hint, n_model_calls, exit_reason, raw (Hermes's own result without messages) |
 | `fatal` | error, error_type - the worker ends after it |

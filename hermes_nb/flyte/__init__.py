@@ -1,7 +1,8 @@
 """Hermes agents on Flyte 2: the adapter's functions, and what takes a notebook's agent there and back.
 
 For scripts, as in flyteplugins-agents-hermes: `tool`, `run_agent`, `run_agent_sync`, `FLYTE_TOOLSET`. For notebooks:
-`Flyte`, the runtime; `attach_run`, a run brought back; `events_in`, the events in a report. `preflight`, `promote` and
+`Flyte`, the runtime; `attach_run`, a run brought back; `events_in`, the events in a report; `submit_plan` and `Submission`,
+a promotion that can be watched. `preflight`, `promote` and
 `export` are in the modules of those names.
 
 Nothing of Flyte is imported until it is needed; this room is its only importer.
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hermes_nb.flyte.attach import attach_run
     from hermes_nb.flyte.report import events_in
     from hermes_nb.flyte.runtime import Flyte
+    from hermes_nb.flyte.submission import Submission, submit_plan
 
 FLYTE_TOOLSET = "flyte"
 """The Hermes toolset that tools of Flyte are registered under."""
@@ -26,8 +28,11 @@ _EXPORTS = {
     "attach": ("attach_run",),
     "report": ("events_in",),
     "runtime": ("Flyte",),
+    "submission": ("Submission", "submit_plan"),
 }
-__all__ = ["FLYTE_TOOLSET", "Flyte", "attach_run", "events_in", "run_agent", "run_agent_sync", "tool"]
+__all__ = [
+    "FLYTE_TOOLSET", "Flyte", "Submission", "attach_run", "events_in", "run_agent", "run_agent_sync", "submit_plan", "tool",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

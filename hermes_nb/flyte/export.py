@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
+import keyword
 import pprint
 import sys
 import textwrap
@@ -18,7 +20,7 @@ from typing import Any
 
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte.plan import Plan
-from hermes_nb.flyte.scan import functions_in, is_of_notebook, used_by
+from hermes_nb.flyte.scan import class_source, functions_in, is_of_notebook, used_by
 from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE, how
 
 TYPE_CHECKING = False
@@ -36,8 +38,12 @@ def export(plan: Plan, path: str | Path) -> Path:
         path: The file to write; an existing one is replaced.
 
     Raises:
-        UsageError: A tool's source can't be found, or a variable it uses can't be written as source.
+        UsageError: A tool's source can't be found, a variable it uses can't be written as source, or a key would be in it.
     """
+    secrets = [f for f in plan.fatal if f.code == "secret"]
+    if secrets:
+        lines = "\n".join(f"- {f}" for f in secrets)
+        raise UsageError(f"Nothing was written, because a key would be in the file:\n{lines}")
     path = Path(path)
     path.write_text(source(plan), encoding="utf-8")
     return path
@@ -49,20 +55,21 @@ def source(plan: Plan) -> str:
     parts = _Parts()
     for tool in plan.tools.values():
         parts.take(tool)
-    name = spec.environment_name.replace("-", "_")
+    name = _identifier(spec.environment_name, {_function_name(t) for t in plan.tools.values()} | parts.names)
     image = _image(plan)
-    secrets = ", ".join(f"flyte.Secret(key={k!r}, as_env_var={v!r})" for v, k in spec.secrets.items())
+    secrets = ", ".join(f"flyte.Secret(key={_quoted(k)}, as_env_var={_quoted(v)})" for v, k in spec.secrets.items())
+    model = "\n".join(f"        {line}," for line in _model(plan))
     lines = [
         f'"""Agent {spec.agent!r} on Flyte.',
         "",
         f'Run it:  flyte run {{this file}} {name} --prompt "..."',
         '"""',
         "",
-        *sorted({"import os", "import flyte", *parts.imports}, key=_import_order),
+        *sorted({*(["import os"] if "os.environ" in model else []), "import flyte", *parts.imports}, key=_import_order),
         "from flyteplugins.agents.hermes import run_agent, tool",
         "",
         "env = flyte.TaskEnvironment(",
-        f"    {spec.environment_name!r},",
+        f"    {_quoted(spec.environment_name)},",
         f"    image={image},",
         *([f"    secrets=[{secrets}],"] if secrets else []),
         '    env_vars={"PYTHONHASHSEED": "0"},',
@@ -77,10 +84,10 @@ def source(plan: Plan) -> str:
         "    return await run_agent(",
         "        prompt,",
         f"        tools=[{', '.join(_function_name(t) for t in plan.tools.values())}],",
-        f"        model={spec.model['id']!r},",
-        f"        instructions={spec.instructions!r},",
-        f"        name={spec.agent!r},",
-        *[f"        {line}," for line in _model(plan)],
+        f"        model={_quoted(spec.model['id'])},",
+        f"        instructions={_quoted(spec.instructions)},",
+        f"        name={_quoted(spec.agent)},",
+        model,
         "    )",
         "",
     ]
@@ -97,23 +104,41 @@ class _Parts:
         self.definitions: list[str] = []
         self._seen: set[str] = set()
 
+    @property
+    def names(self) -> set[str]:
+        """What is defined or imported by name."""
+        return set(self._seen)
+
     def take(self, tool: Tool) -> None:
         for function in functions_in(tool.remote.func if how(tool) == "task" else tool.function):
             self._names(function, tool)
 
     def _names(self, function: types.FunctionType, tool: Tool) -> None:
-        hints = [a for a in inspect.get_annotations(function).values() if not isinstance(a, str)]
-        for name, value in [*used_by(function), *((getattr(h, "__name__", ""), h) for h in hints)]:
-            if not name or name in self._seen or name in ("env", "tool", "run_agent", tool.name):
+        for name, value in [*used_by(function), *_in_signature(function, tool)]:
+            if name in self._seen or name in ("env", "tool", "run_agent", tool.name):
                 continue
             self._seen.add(name)
             self._one(name, value, function, tool)
+
+    def _class(self, cls: type, user: types.FunctionType, tool: Tool) -> None:
+        """A class of the notebook: what its body names comes before it."""
+        text = class_source(cls, user)
+        if text is None:
+            raise UsageError(f"The source of class {cls.__name__!r}, used by tool {tool.name!r}, can't be found.")
+        for found in ast.walk(ast.parse(text)):
+            name = found.id if isinstance(found, ast.Name) else ""
+            if name in user.__globals__ and name not in self._seen:
+                self._seen.add(name)
+                self._one(name, user.__globals__[name], user, tool)
+        self.definitions += [text, ""]
 
     def _one(self, name: str, value: Any, function: types.FunctionType, tool: Tool) -> None:
         module = sys.modules.get(getattr(value, "__module__", None) or "")
         if isinstance(value, types.ModuleType):
             self.imports.add(f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else ""))
-        elif is_of_notebook(value) and (callable(value) or isinstance(value, type)) and list(functions_in(value)):
+        elif isinstance(value, type) and is_of_notebook(value):
+            self._class(value, function, tool)
+        elif is_of_notebook(value) and callable(value) and list(functions_in(value)):
             for inner in functions_in(value):
                 self._names(inner, tool)
             self.definitions += [_source(value, tool), ""]
@@ -122,6 +147,24 @@ class _Parts:
                 self.imports.add(f"from {module.__name__} import {own}" + (f" as {name}" if name != own else ""))
         else:
             self.definitions += [f"{name} = {_literal(name, value, tool)}", ""]
+
+
+def _in_signature(function: types.FunctionType, tool: Tool) -> Iterator[tuple[str, Any]]:
+    """Names of the notebook in annotations and defaults, with their values now."""
+    node = ast.parse(_source(function, tool)).body[0]
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):  # a lambda
+        return
+    for part in (node.args, node.returns):
+        for found in ast.walk(part) if part is not None else ():
+            if isinstance(found, ast.Name) and found.id in function.__globals__:
+                yield found.id, function.__globals__[found.id]
+
+
+def _identifier(name: str, taken: set[str]) -> str:
+    """A name that Python and the module allow for the agent's function."""
+    name = name.replace("-", "_")
+    name = f"agent_{name}" if not name.isidentifier() or keyword.iskeyword(name) else name
+    return f"{name}_agent" if name in taken | {"env", "tool", "run_agent", "flyte", "os"} else name
 
 
 def _own_name(value: Any) -> str:
@@ -174,28 +217,40 @@ def _function_name(tool: Tool) -> str:
 
 def _image(plan: Plan) -> str:
     if isinstance(plan.config.image, str):
-        return repr(plan.config.image)
+        return _quoted(plan.config.image)
     versions = plan.spec.versions
     major, minor = versions["python"].split(".")
     pinned = [f"{n}=={versions[n]}" for n in ("hermes-agent", "flyteplugins-agents-hermes") if versions[n]]
-    packages = ", ".join(repr(p) for p in (*pinned, *plan.spec.packages))
-    return f"flyte.Image.from_debian_base(python_version=({major}, {minor})).with_pip_packages({packages})"
+    lines = [f"        {_quoted(p)}," for p in (*pinned, *plan.spec.packages)]
+    base = f"flyte.Image.from_debian_base(python_version=({major}, {minor})).with_pip_packages("
+    return "\n".join([base, *lines, "    )"])
 
 
 def _model(plan: Plan) -> Iterator[str]:
     model, variable = plan.spec.model, plan.spec.key_variable
     if model["provider"] == "custom":
-        yield f"base_url={model['base_url']!r}"
+        yield f"base_url={_quoted(model['base_url'])}"
         yield 'api_mode="chat_completions"'
-        yield f"api_key=os.environ[{variable or CUSTOM_KEY_VARIABLE!r}]" if variable else 'api_key="not-needed"'
+        yield f"api_key=os.environ[{_quoted(variable or CUSTOM_KEY_VARIABLE)}]" if variable else 'api_key="not-needed"'
     elif model["provider"] == "offline":
         raise UsageError("The offline model lives in hermes_nb. Name a model to export the agent with.")
     else:
-        yield f"provider={model['provider']!r}"
+        yield f"provider={_quoted(model['provider'])}"
         if variable:
-            yield f"api_key=os.environ[{variable!r}]"
+            yield f"api_key=os.environ[{_quoted(variable)}]"
     if plan.spec.max_turns is not None:
         yield f"max_iterations={plan.spec.max_turns}"
+
+
+def _quoted(text: str) -> str:
+    """A text as source, between double quotes where that needs no thought."""
+    return json.dumps(text, ensure_ascii=False) if text.isprintable() else repr(text)
+
+
+def entry(path: str | Path) -> str:
+    """The name of the exported agent's function, for `flyte run`."""
+    body = ast.parse(Path(path).read_text(encoding="utf-8")).body
+    return next(node.name for node in reversed(body) if isinstance(node, ast.AsyncFunctionDef))
 
 
 def _one_line(text: str) -> str:

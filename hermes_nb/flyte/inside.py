@@ -24,7 +24,7 @@ from hermes_nb.engine.reach import Reach
 from hermes_nb.flyte import _sdk
 from hermes_nb.flyte.call import run_call
 from hermes_nb.flyte.memory import Memory
-from hermes_nb.flyte.report import Reporter
+from hermes_nb.flyte.report import ReplayedRows, Reporter
 from hermes_nb.flyte.seam import seam
 from hermes_nb.flyte.spec import Spec
 from hermes_nb.flyte.turn import FlyteAgent, FlyteTurn
@@ -67,10 +67,14 @@ async def run_turn(spec_json: str, inline: bytes, children: Mapping[str, Any], p
     masker = Masker([v for name in (spec.key_variable, *spec.secrets) if name and (v := _settings.variable(name))])
     reporter = Reporter()
     await reporter.recall(flyte.ctx())
+    ours = ReplayedRows() if flyte.ctx().mode == "local" else None
 
     def send(kind: str, /, **keys: Any) -> None:
         if kind == "event":
-            reporter.add(Event.from_dict(keys["event"]))
+            event = Event.from_dict(keys["event"])
+            reporter.add(event)
+            if ours is not None:
+                ours.add(event)
             for sink in sinks:
                 sink(keys["event"])
 

@@ -82,7 +82,6 @@ class LocalRun(Ride):
             self._process.stdin.write(payload)
             await self._process.stdin.drain()
             self._process.stdin.close()
-        self.emit(RUN, {"phase": "running"})
         reader = asyncio.StreamReader(limit=1 << 26)
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read_fd, "rb", 0)

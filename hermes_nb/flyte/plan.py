@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _IN_IMAGE = frozenset({"hermes-agent", "flyte", "flyteplugins-agents-hermes", "pydantic", "hermes-nb", "cloudpickle"})
 
+_IMPOSSIBLE = frozenset({"unpicklable", "package"})  # allowed or not, it would fail
+
 
 @dataclass
 class Plan:
@@ -53,7 +55,7 @@ class Plan:
     @property
     def fatal(self) -> list[Finding]:
         """The findings that stop it, those the user allowed left out."""
-        return [f for f in self.findings if f.is_fatal and f.code not in self.config.allow]
+        return [f for f in self.findings if f.is_fatal and (f.code in _IMPOSSIBLE or f.code not in self.config.allow)]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for a widget.

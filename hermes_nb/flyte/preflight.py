@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hermes_nb import _settings
@@ -13,13 +13,15 @@ from hermes_nb.flyte import bundle as bundles
 from hermes_nb.flyte.finding import Finding, Site
 from hermes_nb.flyte.plan import Plan, plan_of
 from hermes_nb.flyte.scan import site_of
-from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE
+from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE, how, slug
+from hermes_nb.flyte.submit import config_file, connect, known_endpoint
 from hermes_nb.model.agent import OFFLINE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.flyte.runtime import Flyte
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.tools.decorator import Tool
 
 LARGE_BYTES, HUGE_BYTES = 10_000_000, 100_000_000
 NOTED_BYTES = 100_000  # a variable smaller than this is not worth a line
@@ -47,11 +49,18 @@ async def preflight(bound: BoundAgent, config: Flyte | None = None) -> Plan:
     from hermes_nb.flyte.runtime import Flyte
 
     config = config or Flyte()
-    await asyncio.to_thread(_sdk.adapter)
+    await asyncio.to_thread(_imported, config)
     plan = await asyncio.to_thread(checked, bound, config)
     if config.mode == "remote":
         plan.findings += await reachable(config)
     return plan
+
+
+def _imported(config: Flyte) -> None:
+    """Import what the checks need, which takes a second or two the first time and is nobody's silence."""
+    _sdk.adapter()
+    if config.mode == "remote":
+        _sdk.sdk("flyte.remote")
 
 
 def checked(bound: BoundAgent, config: Flyte) -> Plan:
@@ -78,13 +87,13 @@ def _tools(plan: Plan) -> Iterator[Finding]:
                 f"Parameter {parameter!r} takes the name of a notebook variable, and there is no notebook.",
                 "Give it a type that JSON carries, or read the data inside the function.", site, parameter,
             )  # fmt: skip
-        slug = name.replace("_", "-").lower()
-        if slug in environments:
+        short = slug(name) or "tool"
+        if short in environments:
             yield Finding(
-                "name-collision", f"Its environment would be named {slug!r}, as that of tool {environments[slug]!r}.",
+                "name-collision", f"Its environment would be named {short!r}, as that of tool {environments[short]!r}.",
                 "Give one of them another name: @tool(name=...).", site,
             )  # fmt: skip
-        environments[slug] = name
+        environments[short] = name
     if plan.spec.toolsets and not plan.config.yes:
         yield Finding(
             "toolsets",
@@ -114,20 +123,33 @@ def _secrets(plan: Plan) -> Iterator[Finding]:
     key = plan.bound.model.api_key
     if key and len(key) >= 16:
         known[key.encode()] = "the model's key"
-    text = plan.spec.to_json().encode()
-    for name, data in {**plan.pickles, "": text}.items():
+    for name, data, site in _travelling(plan):
         found = next((what for value, what in known.items() if value in data), "")
         if not found and _KEYS.search(data):
             found = "what looks like a key"
         if not found:
             continue
         variable = _holder(plan, name, known) if name else ""
-        site = site_of(plan.tools[name].function, name) if name else Site(text="The agent's instructions or config")
         yield Finding(
             "secret", f"{found[0].upper()}{found[1:]} would travel" + (f" in variable {variable!r}." if variable else "."),
             "Read it inside the function from an environment variable, and name the secret:"
             " Flyte(secrets={'VARIABLE': 'secret'}).", site, variable,
         )  # fmt: skip
+
+
+def _travelling(plan: Plan) -> Iterator[tuple[str, bytes, Site]]:
+    """All bytes that travel, by tool: its name, or "" where it is nobody's, and where they come from."""
+    for name, data in plan.pickles.items():
+        yield name, data, site_of(plan.tools[name].function, name)
+    for name in plan.taken.keys() - plan.pickles.keys():  # what can't travel yet may hold a key all the same
+        data = b"".join(bundles.pickled(value) or b"" for value in plan.taken[name].variables.values())
+        yield name, data, site_of(plan.tools[name].function, name)
+    yield "", plan.spec.to_json().encode(), Site(text="The agent's instructions or config")
+    for variable, value in plan.config.env_vars.items():
+        yield "", str(value).encode(), Site(text=f"Flyte(env_vars={{{variable!r}: ...}})")
+    for module in plan.spec.local_modules:
+        for file, data in bundles.module_files(module).items():
+            yield "", data, Site(text=f"Module {file}")
 
 
 def _holder(plan: Plan, name: str, known: dict[bytes, str]) -> str:
@@ -182,35 +204,45 @@ def _model(plan: Plan) -> Iterator[Finding]:
 
 
 def _image(plan: Plan) -> Iterator[Finding]:
-    image, here = plan.config.image, plan.spec.versions["python"]
-    there = getattr(image, "python_version", None)
-    found = ".".join(map(str, there[:2])) if isinstance(there, tuple) else None
-    if isinstance(image, str):
-        match = _PYTHON.search(image)
-        found = match[1] if match else None
-        if found is None:
+    here = plan.spec.versions["python"]
+    images = [(plan.config.image, Site()), *((_own_image(t), site_of(t.function, n)) for n, t in plan.tools.items())]
+    for image, site in images:
+        there = getattr(image, "python_version", None)
+        found = ".".join(map(str, there[:2])) if isinstance(there, tuple) else None
+        if isinstance(image, str):
+            match = _PYTHON.search(image)
+            found = match[1] if match else None
+            if found is None:
+                yield Finding(
+                    "unknown-image", f"Which Python image {image!r} has can't be told from its name.",
+                    f"Make sure that it is {here}: another minor version crashes on what was pickled here.", site,
+                    is_fatal=False,
+                )  # fmt: skip
+        if found is not None and found != here:
             yield Finding(
-                "unknown-image", f"Which Python image {image!r} has can't be told from its name.",
-                f"Make sure that it is {here}: another minor version crashes on what was pickled here.", is_fatal=False,
+                "python", f"The image has Python {found}, this kernel {here}: functions pickled by one crash the other.",
+                f"Use an image with Python {here}, or a kernel with {found}.", site,
             )  # fmt: skip
-    if found is not None and found != here:
-        yield Finding(
-            "python", f"The image has Python {found}, this kernel {here}: functions pickled by one crash the other.",
-            f"Use an image with Python {here}, or a kernel with {found}.",
-        )  # fmt: skip
     missing = [name for name in _sdk.PACKAGES if not plan.spec.versions[name]]
     for name in missing:
         yield Finding("package", f"{name} is not installed here.", "Run %pip install 'hermes-nb[flyte]'.")
 
 
+def _own_image(tool: Tool) -> Any:
+    """The image that a tool's own options or environment name; None when it has the agent's."""
+    if isinstance(tool.remote, Mapping):
+        return tool.remote.get("image") or getattr(tool.remote.get("env"), "image", None)
+    parent = tool.remote.parent_env() if how(tool) == "task" and callable(getattr(tool.remote, "parent_env", None)) else None
+    image = getattr(parent, "image", None)
+    return None if image == "auto" else image
+
+
 async def reachable(config: Flyte) -> list[Finding]:
     """What is wrong with the way to the control plane; [] when it answers."""
-    from hermes_nb.flyte.submit import connect
-
     try:
         await asyncio.wait_for(connect(config), REACH_S * 4)
     except TimeoutError:
-        return [Finding("endpoint", "Flyte did not let us in within 6 s.", "Check the endpoint and sign in.")]
+        return [_silence(str(config.endpoint or config_file() or "the endpoint of flyte.init"), REACH_S * 4)]
     except ValueError as exc:
         return [Finding("endpoint", str(exc))]
     flyte, remote = _sdk.sdk(), _sdk.sdk("flyte.remote")
@@ -221,18 +253,28 @@ async def reachable(config: Flyte) -> list[Finding]:
         return [Finding("project", str(exc).splitlines()[0], cure)]
     try:
         async with asyncio.timeout(REACH_S):
-            async for _ in remote.Run.listall.aio(limit=1, project=project, domain=domain):
-                break
+            domains = [d.id for d in (await remote.Project.get.aio(project)).pb2.domains]
     except TimeoutError:
-        return [Finding("endpoint", f"Flyte did not answer within {REACH_S:g} s.", "Check the endpoint.")]
+        return [_silence(str(known_endpoint()), REACH_S)]
     except Exception as exc:  # noqa: BLE001 - whatever the client raises, the promotion can't start
-        return [_refusal(" ".join(str(exc).split())[:300], f"{project!r} (domain {domain!r})")]
+        return _refusal(exc, str(project))
+    if domains and domain not in domains:
+        text = f"Project {project!r} has no domain {domain!r}."
+        return [Finding("project", text, f"It has: {', '.join(domains)}.")]
     return []
 
 
-def _refusal(text: str, project: str) -> Finding:
-    said = text.lower().replace("_", " ")
-    if "not found" in said:
-        return Finding("project", f"Project {project} was not found.", "Choose one that is there.")
-    code = "credentials" if "unauthenticated" in said or "permission" in said else "endpoint"
-    return Finding(code, f"Flyte can't be used: {text}", "Check the endpoint and sign in again.")
+def _silence(place: str, waited_s: float) -> Finding:
+    return Finding("endpoint", f"Flyte at {place} did not answer within {waited_s:g} s.", "Check the endpoint and sign in.")
+
+
+def _refusal(error: Exception, project: str) -> list[Finding]:
+    code = str(getattr(getattr(error, "code", None), "value", ""))
+    if code == "unimplemented":  # an older control plane does not tell of its projects; the submission will
+        return []
+    if code == "not_found":
+        return [Finding("project", f"Project {project!r} was not found at {known_endpoint()}.", "Choose one that is there.")]
+    text = f"Flyte at {known_endpoint()} can't be used: {code} {' '.join(str(error).split())[:300]}"
+    if code in ("unauthenticated", "permission_denied"):
+        return [Finding("credentials", text, "Check who you are signed in as, and sign in again.")]
+    return [Finding("endpoint", text, "Check the endpoint.")]

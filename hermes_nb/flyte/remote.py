@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from hermes_nb.flyte.ride import RUN, Ride
@@ -15,6 +16,7 @@ class RemoteRun(Ride):
 
     _run: Any = None
     _url = ""
+    _submission: asyncio.Future[Any] | None = None
 
     def raw(self) -> dict[str, Any]:
         """`run` (its name) and `url`, once there is one."""
@@ -25,7 +27,8 @@ class RemoteRun(Ride):
         name = (self.start.get("labels") or {}).get("attach")
         if not name:
             self.emit(RUN, {"phase": "submitting"})
-        self._run = await get(str(name)) if name else await self._submitted()
+        self._submission = asyncio.ensure_future(get(str(name)) if name else self._submitted())
+        self._run = await asyncio.shield(self._submission)
         self._url = str(getattr(self._run, "url", "") or "")
         told: tuple[str, int] | None = None
         tailed, phase = 0, "queued"
@@ -53,8 +56,6 @@ class RemoteRun(Ride):
         self.emit(RUN, {"phase": phase, "run": self._run.name, "attempt": self.attempt, "url": self._url})
 
     async def _submitted(self) -> Any:
-        import asyncio
-
         from hermes_nb.flyte.preflight import checked
         from hermes_nb.flyte.submit import refuse
 
@@ -87,6 +88,11 @@ class RemoteRun(Ride):
             self.end_stopped(reason)
         else:
             self.end_stopped(reason)
+            if self._run is None and self._submission is not None:  # what is on its way is let arrive, and then aborted
+                try:
+                    self._run = await self._submission
+                except Exception as exc:  # noqa: BLE001 - what did not arrive needs no abort
+                    self.warn("not-submitted", self.mask(f"It was stopped before it was submitted: {exc}"))
             if self._run is not None:
                 await self._run.abort.aio(f"stopped in the notebook ({reason})")
         if self._task is not None:

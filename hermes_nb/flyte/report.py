@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import contextvars
 import html
 import json
 import threading
@@ -20,6 +21,8 @@ from hermes_nb.model.event import Event
 from hermes_nb.model.span import Span, fold
 from hermes_nb.views import html as rows_view
 from hermes_nb.views import page
+from hermes_nb.views._source import Story
+from hermes_nb.views.rows import Row, story_rows
 
 TAB, AGENT_TAB = "Timeline", "Agent"
 EVERY_S = 1.0  # shortest time between two redraws; longer when drawing is slow
@@ -79,6 +82,34 @@ def bars(spans: Sequence[Span]) -> str:
             f'<span style="width:6em;text-align:right;opacity:.8">{note}</span></div>'
         )
     return "\n".join([*lines, "</div>"])
+
+
+class ReplayedRows:
+    """Rows of the Agent tab for steps that our own journal answered: the adapter, which draws the others, never sees them.
+
+    Only a local run has such steps; on a cluster Flyte's record answers, and the adapter draws the row.
+    """
+
+    def __init__(self) -> None:
+        self._context = contextvars.copy_context()  # of the task; events come from other threads
+        self._started: dict[str, Event] = {}
+
+    def add(self, event: Event) -> None:
+        """Draw the row of a step that ended replayed."""
+        if event.kind in ("model.started", "tool.started"):
+            self._started[event.span_id] = event
+        elif event.data.get("replayed"):
+            started = self._started.pop(event.span_id, None)
+            for span in fold(e for e in (started, event) if e is not None):
+                for row in story_rows(Story(steps=[span])):
+                    self._context.copy().run(self._draw, row)
+
+    def _draw(self, row: Row) -> None:
+        module = _sdk.sdk("flyte.report")
+        detail = "".join(f"{p.lead}<code>{module.abbreviate(p.text, p.limit)}</code>" for p in row.detail)
+        module.Timeline(AGENT_TAB).row(
+            icon=row.icon, label=row.label, meta=row.meta, detail=detail, error=row.error or None
+        )
 
 
 class Reporter:

@@ -69,6 +69,11 @@ class Flyte:
     def __post_init__(self) -> None:
         if self.mode not in ("remote", "local"):
             raise UsageError(f"Flyte has no mode {self.mode!r}. Use 'remote' or 'local'.")
+        if not isinstance(self.retries, int) or self.retries < 0:
+            raise UsageError(f"retries is a whole number, 0 or more, not {self.retries!r}.")
+        for name in ("secrets", "allow"):
+            if isinstance(getattr(self, name), str):
+                raise UsageError(f"{name} is a list or a mapping, not the text {getattr(self, name)!r}.")
 
     def to_dict(self) -> dict[str, Any]:
         """`{"type": "flyte", "mode": ..., "project": ..., "domain": ..., "endpoint": ...}`."""

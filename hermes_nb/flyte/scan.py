@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dis
 import inspect
 import linecache
@@ -99,12 +100,34 @@ def functions_in(value: Any) -> Iterator[types.FunctionType]:
         if wrapped is not None:
             yield from functions_in(wrapped)
     elif isinstance(value, type):
-        for member in vars(value).values():
+        for member in list(vars(value).values()):
             member = getattr(member, "__func__", member)
             if isinstance(member, types.FunctionType):
                 yield member
     elif callable(value) and is_of_notebook(type(value)):
         yield from functions_in(type(value))
+
+
+def class_source(cls: type, user: types.FunctionType) -> str | None:
+    """The source of a class of the notebook, which `inspect` finds in files alone; None when no cell has it.
+
+    Args:
+        cls: The class.
+        user: A function that uses it; its own cell is looked at before all others, the newest first.
+    """
+    own = [f.__code__.co_filename for f in functions_in(cls)]
+    cells = [name for name in reversed(list(linecache.cache)) if _is_cell(name)]
+    for file in dict.fromkeys([*own, user.__code__.co_filename, *cells]):
+        text = "".join(linecache.getlines(file))
+        try:
+            body = ast.parse(text).body
+        except SyntaxError:  # a cell with magics
+            continue
+        for node in reversed(body):
+            if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
+                first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+                return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+    return None
 
 
 def used_by(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

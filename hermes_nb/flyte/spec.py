@@ -60,7 +60,7 @@ class Spec:
     @property
     def environment_name(self) -> str:
         """Name of the task environment: the agent's, as Flyte allows names."""
-        return re.sub(r"[^a-z0-9-]+", "-", self.agent.lower()).strip("-") or "agent"
+        return slug(self.agent) or "agent"
 
     def to_json(self) -> str:
         """One line, the same for the same spec."""
@@ -111,6 +111,11 @@ def key_variable(model: Any, secrets: Mapping[str, str]) -> str:
     if model.provider != "custom":
         return _settings.key_variable(model.provider) or next(iter(secrets), "")
     return CUSTOM_KEY_VARIABLE if model.api_key not in (None, "", NO_KEY) or CUSTOM_KEY_VARIABLE in secrets else ""
+
+
+def slug(name: str) -> str:
+    """The name as Flyte allows those of environments: lower-case letters, digits, single dashes; "" when nothing is left."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def how(tool: Tool) -> str:

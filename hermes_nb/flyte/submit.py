@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from hermes_nb.flyte.runtime import Flyte
 
 POLL_S = 0.5
+LOST_S = 120.0  # how long a control plane may be away before a run is no longer followed
+ENDS = frozenset({"succeeded", "failed", "aborted", "timed_out", "recovered"})
 
 
 async def connect(config: Flyte) -> None:
@@ -33,7 +36,7 @@ async def connect(config: Flyte) -> None:
         UsageError: Nothing says where the control plane is, or the user's own `flyte.init` names another.
     """
     flyte = _sdk.sdk()
-    known = _endpoint()
+    known = known_endpoint()
     if known is not None:
         if config.endpoint and config.endpoint.rpartition("/")[2] != known.rpartition("/")[2]:
             raise UsageError(
@@ -55,7 +58,7 @@ async def connect(config: Flyte) -> None:
             )
 
 
-def _endpoint() -> str | None:
+def known_endpoint() -> str | None:
     """The control plane that `flyte.init` connected this process to; None before."""
     client = _sdk.sdk("flyte._initialize")._get_init_config()  # 2.12 has no public way to ask without raising
     client = None if client is None else client.client
@@ -162,25 +165,51 @@ class News:
 
 
 async def follow(run: Any) -> AsyncIterator[News]:
-    """News of a run until it is over: its phase, and the events in its report."""
-    over = asyncio.ensure_future(run.wait.aio(quiet=True))
+    """News of a run until it is over: its phase, and the events in its report. A control plane may be away for a while.
+
+    Raises:
+        UsageError: It did not answer for `LOST_S`; the run may go on.
+    """
+    lost: tuple[type[Exception], ...] = (UsageError, OSError, *_transport_errors())
+    over: asyncio.Future[Any] | None = None
     seen: set[tuple[str, str, int, int]] = set()
+    lost_s: float | None = None
     try:
         while True:
+            if over is None or over.done():
+                _forget(over)
+                over = asyncio.ensure_future(run.wait.aio(quiet=True))
             await asyncio.wait({over}, timeout=POLL_S)
-            is_over = over.done()
-            now = await get(run.name)
-            details = await now.action.details()
-            events = [e for e in await report_events(now, details.attempts) if e.key not in seen]
+            try:
+                now = await get(run.name)
+                details = await now.action.details()
+            except lost as exc:
+                lost_s = lost_s or time.monotonic()
+                if time.monotonic() > lost_s + LOST_S:
+                    raise UsageError(
+                        f"Flyte has not answered for {LOST_S:g} s. The run may go on: %hermes resume {run.name}"
+                    ) from exc
+                await asyncio.sleep(POLL_S)
+                continue
+            lost_s = None
+            phase, n_attempts = str(getattr(now.phase, "value", now.phase)).lower(), int(details.attempts)
+            is_over = phase in ENDS
+            events = [e for e in await report_events(now, n_attempts) if e.key not in seen]
             seen.update(e.key for e in events)
-            yield News(str(getattr(now.phase, "value", now.phase)).lower(), int(details.attempts), events, is_over)
+            yield News(phase, n_attempts, events, is_over)
             if is_over:
                 return
+            if over.done():  # it was cut off: the run is not over
+                await asyncio.sleep(POLL_S)
     finally:
-        if not over.done():
-            over.cancel()
-        elif not over.cancelled():
-            over.exception()  # seen; the run's own phase and error say it better
+        _forget(over)
+
+
+def _forget(waiting: asyncio.Future[Any] | None) -> None:
+    if waiting is not None and not waiting.done():
+        waiting.cancel()
+    elif waiting is not None and not waiting.cancelled():
+        waiting.exception()  # seen; the run's own phase and error say it better
 
 
 async def report_events(run: Any, n_attempts: int) -> list[Event]:

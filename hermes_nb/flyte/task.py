@@ -13,7 +13,7 @@ from typing import Any
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte import _sdk
 from hermes_nb.flyte.bundle import Bundle, digest
-from hermes_nb.flyte.spec import Spec
+from hermes_nb.flyte.spec import Spec, slug
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def build(spec: Spec, bundle: Bundle, tools: Mapping[str, Tool], config: Flyte) 
         elif shipped["how"] == "child":
             options = _options(name, tools[name].remote)
             own = environment(
-                f"{spec.environment_name}-{name.replace('_', '-').lower()}",
+                f"{spec.environment_name}-{slug(name) or 'tool'}",
                 **{k: options.pop(k) for k in ("resources", "image") if k in options},
             )
             options = {"retries": 0, "cache": config.cache, **options}

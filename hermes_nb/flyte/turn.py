@@ -142,9 +142,9 @@ class FlyteAgent(BoundAgent):
             self._register_one(spec)
         return [FLYTE_TOOLSET] if tools else []
 
-    def take(self, session_id: str, tools: Mapping[str, ToolSpec]) -> Any:
+    def take(self, session_id: str, tools: Mapping[str, ToolSpec], *, is_resumed: bool = False) -> Any:
         """An AIAgent for one turn, which sees its own tools of Flyte's toolset and no other agent's."""
-        agent = super().take(session_id, tools)
+        agent = super().take(session_id, tools, is_resumed=is_resumed)
         hidden = {
             name
             for name in agent.valid_tool_names - set(tools)

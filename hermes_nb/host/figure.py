@@ -31,7 +31,7 @@ class Figures:
         if figs is not None:
             figs.clear()
             figs.update(self._own)
-        inline = _inline_show()
+        inline = inline_show()
         self._inline = None if inline is None else (inline._draw_called, list(inline._to_draw))
 
     def leave(self) -> None:
@@ -43,7 +43,7 @@ class Figures:
         self._own = [(n, m) for n, m in figs.items() if not any(m is u for u in users)]
         figs.clear()
         figs.update(self._users)
-        inline = _inline_show()
+        inline = inline_show()
         if inline is not None and self._shows_inline():
             inline._draw_called, inline._to_draw = self._inline or (False, [])
 
@@ -77,7 +77,8 @@ def _registry() -> Any:
     return None if helpers is None else helpers.Gcf.figs
 
 
-def _inline_show() -> Any:
+def inline_show() -> Any:
+    """The inline backend's `show`, which notes figures for the end of a cell; None where it is not loaded."""
     backend = sys.modules.get("matplotlib_inline.backend_inline")
     show = None if backend is None else getattr(backend, "show", None)
     return show if hasattr(show, "_draw_called") and hasattr(show, "_to_draw") else None

@@ -15,6 +15,7 @@ from hermes_nb.host.figure import Figures
 from hermes_nb.host.guard import GUARD, Frame
 from hermes_nb.host.job import Job, Jobs
 from hermes_nb.host.step import stepwise
+from hermes_nb.host.thread_figure import ThreadFigures
 
 if TYPE_CHECKING:
     from hermes_nb.tools.call import ToolOutcome
@@ -128,10 +129,10 @@ class LoopLane:
 
 
 class ThreadLane:
-    """A synchronous call in a daemon thread of its own: any number at once. Without pyplot's figures, which are global."""
+    """A synchronous call in a daemon thread of its own: any number at once."""
 
-    def __init__(self, jobs: Jobs, hearing: Hearing) -> None:
-        self._jobs, self._hearing = jobs, hearing
+    def __init__(self, jobs: Jobs, hearing: Hearing, show: Callable[[Any], None] | None) -> None:
+        self._jobs, self._hearing, self._show = jobs, hearing, show
 
     def put(self, job: Job) -> None:
         """Start it."""
@@ -146,9 +147,16 @@ class ThreadLane:
             return
         cancel = self._jobs.started(job)
         outcome: ToolOutcome | None = None
+        figures = ThreadFigures(self._show)
         try:
             with self._hearing(job):
-                outcome = body.run(_body(job))
+                figures.enter()
+                try:
+                    outcome = body.run(_body(job))
+                finally:
+                    figures.leave()
+                if not job.future.done():  # else nobody waits for it any more
+                    _show_plots(figures, job)
         finally:
             cancel()
             job.end(outcome)

@@ -42,7 +42,7 @@ class PlainHost:
         show = self._figure_display()
         self._main_lane = MainLane(self._jobs, self._hearing, show, self._interrupted)
         self._loop_lane = LoopLane(self._jobs, self._hearing, show, self._interrupted)
-        self._thread_lane = ThreadLane(self._jobs, self._hearing)
+        self._thread_lane = ThreadLane(self._jobs, self._hearing, show)
 
     @property
     def is_interactive(self) -> bool:

@@ -1,12 +1,16 @@
 """The `%hermes` and `%%hermes` magics of a shell: `%load_ext hermes_nb` installs them, `%unload_ext` takes them away.
 
-Sub-commands are the files of `magics/subcommands/`. What they do is the floors' below; here are lines, cells and names.
+Sub-commands are the files of `magics/subcommands/` and entry points of the group `hermes_nb.magics.subcommands`; their lines
+are read by `Parser`. What they do is the floors' below; here are lines, cells and names.
 """
 
 from __future__ import annotations
 
 from hermes_nb.errors import UsageError
 from hermes_nb.magics._magic import HermesMagic
+from hermes_nb.magics._parser import Parser
+
+__all__ = ["Parser", "context", "load", "unload"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

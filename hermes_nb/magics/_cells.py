@@ -51,6 +51,14 @@ class Cells:
         running = self._running.get(threading.get_ident())
         return running[0][1] if running else Run("", "")
 
+    def key_of(self, turn: Any) -> str | None:
+        """The key of the cell that started a turn; None when no cell did."""
+        running = [run for entered in list(self._running.values()) for _, run in list(entered)]
+        for run in (*running, *list(self._before.values())):
+            if any(turn is own for own in run.turns):
+                return run.key
+        return None
+
     def typed_body(self, cell: str) -> str:
         """A cell magic's body as typed: without the newline that IPython adds to a cell that does not end in one."""
         raw = self.current().raw

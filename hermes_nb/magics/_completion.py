@@ -1,4 +1,4 @@
-"""Completion of `%hermes` and `%%hermes` lines: sub-commands, options, agents, sessions, variables.
+"""Completion of `%hermes` and `%%hermes` lines: sub-commands, options, agents, sessions, variables; `{{variables}}` below.
 
 A matcher of IPython's second matcher API. It starts nothing: sessions are read only from a Hermes that is open.
 """
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 IDENTIFIER = "hermes_nb.magics"
 N_SESSIONS_MAX = 50
 
+_HEAD = re.compile(rf"\s*%%{NAME}(?:\s|$)")
+_PLACE = re.compile(r"(?<!\\)\{\{\s*([^\W\d]\w*)?$")
 _LINE = re.compile(rf"\s*(?:\w+\s*=\s*)?%%?{NAME}\s+")
 
 
@@ -33,7 +35,10 @@ def install(shell: InteractiveShell, context: Context, is_ours: Callable[[], boo
     def matcher(asked: CompletionContext) -> Any:
         from IPython.core.completer import SimpleCompletion
 
-        found = complete(context, asked.text_until_cursor) if is_ours() else None
+        found = None
+        if is_ours():
+            before = asked.text_until_cursor
+            found = complete(context, before) or in_body(context, asked.full_text, asked.cursor_line, before)
         if found is None:
             return {"completions": [], "suppress": False}
         fragment, kind, texts = found
@@ -80,6 +85,26 @@ def complete(context: Context, before: str) -> tuple[str, str, list[str]] | None
         return None
 
 
+def in_body(context: Context, cell: str, line: int, before: str) -> tuple[str, str, list[str]] | None:
+    """What can stand between `{{` and `}}` below a `%%hermes` line: names of variables.
+
+    Args:
+        context: The magics' state.
+        cell: The whole cell.
+        line: The cursor's line, from 0.
+        before: That line up to the cursor.
+
+    Returns: as `complete`; None when the cell is another one or no `{{` is open.
+    """
+    lines = cell.lstrip("\r\n").splitlines() or [""]
+    head, place = _HEAD.match(lines[0]), _PLACE.search(before)
+    if head is None or place is None or line == 0:
+        return None
+    # Without the option the braces reach the model as they are typed.
+    kind = "variable" if "--format" in lines[0].split() else "variable (needs --format)"
+    return _starting(place.group(1) or "", kind, context.variables())
+
+
 def _cut(text: str) -> tuple[list[str], str]:
     """The whole words, and the one that the cursor ends."""
     words = text.split()
@@ -102,8 +127,8 @@ def _in_subcommand(
             return None
     if option is not None:
         chosen = parser.options[option]
-        if chosen.choices is not None:
-            return _starting(fragment, "value", map(str, chosen.choices))
+        if known := chosen.choices or getattr(chosen, "suggestions", None):
+            return _starting(fragment, "value", map(str, known))
         return _value(context, chosen.dest, fragment)
     n_plain = _n_plain(parser, words)
     if parser.takes_text and n_plain:

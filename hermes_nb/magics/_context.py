@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_nb import _settings
-from hermes_nb.errors import AgentNotFoundError, UsageError
+from hermes_nb.errors import AgentNotFoundError, UnknownNameError, UsageError
 from hermes_nb.magics._cells import Cells
 from hermes_nb.magics._parser import near
 from hermes_nb.model.agent import Agent
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.result import RunResult
     from hermes_nb.sessions.turn import Turn
 
+PROCESS = "process"
 DEFAULT_AGENT = "hermes"  # made when a question is asked and there is no agent at all
 
 
@@ -59,6 +60,7 @@ class Context:
         self._snapshots: dict[str, dict[str, Any]] = {}
         self._attached: dict[BoundAgent, dict[str, str]] = {}
         self._background: list[tuple[Turn, str | None]] = []
+        self._runs_on: dict[str, str] = {}
 
     # -- Hermes --------------------------------------------------------------------------------------------------
     @property
@@ -95,6 +97,15 @@ class Context:
         for name in held or [None]:
             self.follow(turn, name)
 
+    def open_stored(self) -> None:
+        """Open the kernel's Hermes if sessions are stored for it; makes no file. On the main thread alone."""
+        from hermes_nb.sessions.state_dir import FOLDER, STORE
+
+        home = _settings.home()
+        folder = Path(home).expanduser() if home else self._loaded_in / FOLDER
+        if self._hermes is None and (folder / STORE).is_file():
+            self.hermes  # noqa: B018 - opened by being asked for
+
     def _open_local(self) -> Hermes:
         from hermes_nb.sessions.hermes import Hermes
 
@@ -106,6 +117,7 @@ class Context:
         hermes, self._hermes = self._hermes, None
         self._snapshots.clear()
         self._attached.clear()
+        self._runs_on.clear()
         self._background.clear()
         self.default_agent = None
         if hermes is not None:
@@ -123,7 +135,7 @@ class Context:
         hidden = getattr(self.shell, "user_ns_hidden", {})
         return {
             name: value
-            for name, value in self.user_ns.items()
+            for name, value in list(self.user_ns.items())  # a cell may be adding some: the panel asks from a thread
             if not name.startswith("_") and not (name in hidden and hidden[name] is value)
         }
 
@@ -161,12 +173,21 @@ class Context:
             found: Runtime = held
             return found
         if name != "flyte":
-            raise UsageError(
-                f"--on takes flyte, flyte:local, or a variable that holds a runtime; {wanted!r} is none of them."
-            )
+            return self._named_runtime(wanted)
         from hermes_nb.flyte.runtime import Flyte
 
         return Flyte(mode=mode or "remote")  # type: ignore[arg-type]
+
+    def _named_runtime(self, name: str) -> Runtime:
+        """A runtime as it is without options: a file of `runtimes/`, or an entry point."""
+        from hermes_nb import _registry
+
+        try:
+            module = _registry.load("runtimes", name)
+        except UnknownNameError as exc:
+            raise UsageError(f"--on takes a runtime's name, or a variable that holds a runtime. {exc}") from None
+        made: Runtime = getattr(module, name.title().replace("_", ""))()
+        return made
 
     # -- agents --------------------------------------------------------------------------------------------------
     @property
@@ -195,13 +216,35 @@ class Context:
             )
         return agents[0] if agents else None
 
-    def bind(self, agent: Agent) -> Binding:
-        """Bind an agent (again); returns at once."""
+    def bind(self, agent: Agent, *, on: str | None = None) -> Binding:
+        """Bind an agent (again); returns at once.
+
+        Args:
+            agent: The agent.
+            on: Where its turns run from now on, as `runtime` takes it; `process` is beside the kernel, None is as before.
+
+        Raises:
+            UsageError: `on` is no runtime.
+        """
+        if on not in (None, PROCESS):
+            self.runtime(str(on))
         before = self._snapshots.get(agent.name) if agent.name in self.agents else None
         bound = self.hermes.bind(agent)
-        after = _snapshot(bound)
+        if on is not None:
+            self._runs_on[agent.name] = on
+        after = {**_snapshot(bound), "runtime": self.runs_on(agent.name) or PROCESS}
         self._snapshots[agent.name] = after
         return Binding(bound, None if before is None else _changes(before, after))
+
+    def runs_on(self, agent: str) -> str | None:
+        """Where the turns of that agent run, as `runtime` takes it; None beside the kernel."""
+        on = self._runs_on.get(agent, PROCESS)
+        return None if on == PROCESS else on
+
+    def card(self, bound: BoundAgent) -> dict[str, Any]:
+        """What the card of an agent says (see `BoundAgent.card`)."""
+        card = bound.card()
+        return {**card, "runtime": self.runs_on(bound.name) or card["runtime"]}
 
     def pick(self, name: str | None) -> BoundAgent:
         """Who is asked: the agent of that name, bound when it was not; without a name the only or the default one.

@@ -10,6 +10,7 @@ from hermes_nb.errors import UsageError
 from hermes_nb.magics import _subcommand
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._outcome import translated
+from hermes_nb.magics._panel_comm import PanelComms
 from hermes_nb.magics._subcommand import SubCommand
 from hermes_nb.magics._transform import AWAITED, NAME, Transformer
 
@@ -37,6 +38,7 @@ class HermesMagic:
     def __init__(self, shell: InteractiveShell, open_hermes: Callable[[], Hermes] | None = None) -> None:
         self.context = Context(shell, open_hermes)
         self._shell = shell
+        self._panels = PanelComms(shell, self.context)
         self._transformer = Transformer(shell, self._is_ours, _subcommand.waits)
         self._replaced: dict[tuple[str, str], Any] = {}
         self._has_said_lost = False
@@ -62,6 +64,7 @@ class HermesMagic:
         self._shell.events.register("pre_run_cell", self._before_cell)
         self._shell.events.register("post_run_cell", self._after_cell)
         install(self._shell, self.context, self._is_ours)
+        self._panels.install()
         if owner is not None:
             print(
                 f"%{NAME} was registered by {owner}; from now on it is hermes_nb's. The other one is %{FOREIGN};"
@@ -86,7 +89,13 @@ class HermesMagic:
         # IPython walks the list of callbacks while this may be one of its cells: unregistering is safe, it copies.
         self._shell.events.unregister("post_run_cell", self._after_cell)
         remove(self._shell)
+        self._panels.remove()
         self.context.close()
+
+    def hello(self) -> bool:
+        """What the Lab extension asks an idle kernel first, by an expression: True. Brings what is stored to the panel."""
+        self.context.open_stored()
+        return True
 
     def _is_ours(self) -> bool:
         return getattr(self._shell.magics_manager.magics["line"].get(NAME), "__self__", None) is self

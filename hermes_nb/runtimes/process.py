@@ -62,7 +62,7 @@ class Process:
 
     def _spawn(self, place: Place) -> tuple[subprocess.Popen[bytes], int, int]:
         python = sys.executable if self.executable == "hermes" else self.executable
-        place.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        log_fd = _open_log(place)
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
         command = [
@@ -74,7 +74,6 @@ class Process:
         environment = _settings.worker_environment(
             {"HERMES_HOME": str(place.home), "PYTHONUNBUFFERED": "1", **self.options.get("environment", {})}
         )
-        log_fd = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             process = subprocess.Popen(
                 command,
@@ -89,13 +88,25 @@ class Process:
         except OSError as exc:
             os.close(read_here)
             os.close(write_here)
-            raise WorkerStartError(
-                f"The worker could not be started with {python!r}: {exc.strerror}. Check Process(executable=...)."
-            ) from exc
+            is_place = exc.filename == str(place.working_dir)
+            what = f"in the folder {str(place.working_dir)!r}" if is_place else f"with {python!r}"
+            cure = "Make it again, or restart the kernel elsewhere." if is_place else "Check Process(executable=...)."
+            raise WorkerStartError(f"The worker could not be started {what}: {exc.strerror}. {cure}") from exc
         finally:
             for descriptor in (read_there, write_there, log_fd):
                 os.close(descriptor)
         return process, read_here, write_here
+
+
+def _open_log(place: Place) -> int:
+    try:
+        place.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    except OSError as exc:
+        raise WorkerStartError(
+            f"The worker's folder {str(place.journal.parent)!r} can't be written: {exc.strerror}. It is to hold the journal,"
+            " without which nothing is run. Free space or make it writable, or set HERMES_NB_HOME and restart the kernel."
+        ) from exc
 
 
 class _Pipes:

@@ -93,6 +93,7 @@ class BoundAgent(AgentTools):
         from hermes_nb.tools.decorator import as_tool
 
         self.session_id, self.always_allowed, self._results = old.session_id, old.always_allowed, old.results
+        self.offers = old.offers
         own = {t.name for t in self.tools}
         declared = {t.name for t in map(as_tool, old.config.tools)}
         self.tools += [t for t in old.tools if t.name not in own | declared]  # attached since, by `add_tools`
@@ -347,10 +348,10 @@ class BoundAgent(AgentTools):
         """Go on with a turn that was cut off and return its handle; any thread (see `resume`)."""
         from hermes_nb.sessions.order import resumed, to_resume
 
-        found, session = self.hermes.io.call(to_resume(self, turn_id, live=live))
         caller = self.hermes.host.caller(blocks=blocks, background=background)
         if caller.blocks_loop:
             self.refuse_async_tools()
+        found, session = self.hermes.io.call(to_resume(self, turn_id, live=live))
         return resumed(self, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options)
 
     async def resume(
@@ -366,7 +367,8 @@ class BoundAgent(AgentTools):
 
         Args:
             turn_id: The turn, or its session; None takes the newest unfinished turn of this agent.
-            live: Go on although model, tools or instructions changed; steps that no longer fit are asked anew.
+            live: Go on although model, tools or instructions changed: committed steps stay as they are, the rest is asked of
+                the agent as it is now.
             timeout: Seconds after which it is stopped; None for no limit.
             show: Stream the answer (see `run`).
             **options: Its budget, max_cost_usd and max_tokens, which counts what earlier attempts spent.
@@ -460,3 +462,18 @@ class BoundAgent(AgentTools):
             UsageError: No such binding.
         """
         self.instance.detach(self, binding_id)
+
+    async def refresh_tools(self, names: Sequence[str] | None = None) -> list[str]:
+        """Tell the model of redefined tools as they are now, from the next turn of each session on.
+
+        Without it a session goes on with the description and the schema it began with, and its calls run the new function.
+
+        Args:
+            names: Which tools; None means all.
+
+        Returns: names of the tools whose form changes; the next turn says so, too.
+
+        Raises:
+            UsageError: The agent has no tool of that name.
+        """
+        return self.renew_offers(names)

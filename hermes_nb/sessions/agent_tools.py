@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hermes_nb.errors import LoopBlockedError
+from hermes_nb.errors import LoopBlockedError, UsageError
 from hermes_nb.sessions.serving import namespace
+from hermes_nb.tools.offer import Offer, Offers
 
 if TYPE_CHECKING:
     from hermes_nb.tools.builtin import ResultStore
@@ -19,6 +20,7 @@ class AgentTools(ABC):
 
     def __init__(self, tools: Sequence[Tool], *, notices: list[tuple[str, str]]) -> None:
         self.tools: list[Tool] = list(tools)
+        self.offers = Offers()
         self._results: ResultStore | None = None
         self._more: Tool | None = None
         self._notices = notices
@@ -30,31 +32,51 @@ class AgentTools(ABC):
 
     @property
     def offered(self) -> list[Tool]:
-        """What the model is offered: `tools`, and with any of them `more` (reads on in a cut result) and, where one takes
-        the name of a notebook variable, `list_variables`."""
+        """What the model of a new session is offered: `tools`, and with any of them `more` (reads on in a cut result)
+        and, where one takes the name of a notebook variable, `list_variables`."""
+        return [*self.tools, *self._built_in(takes_variables=any(t.variable_parameters for t in self.tools))]
+
+    def offered_in(self, session_id: str) -> list[Offer]:
+        """What the model of a session is offered: what it was told of a tool before is told again."""
+        own = self.offers.of(session_id, self.tools)
+        built_in = self._built_in(takes_variables=any(offer.takes_variables for offer in own))
+        return [*own, *self.offers.of(session_id, built_in)]
+
+    def _built_in(self, *, takes_variables: bool) -> list[Tool]:
         from hermes_nb.tools.builtin import list_variables_tool, more_tool
 
         if not self.tools:
             return []
         if self._more is None:
             self._more = more_tool(self.results)
+        made = [self._more, *([list_variables_tool(namespace)] if takes_variables else ())]
         names = {t.name for t in self.tools}
-        built_in = [self._more]
-        if any(t.variable_parameters for t in self.tools):
-            built_in.append(list_variables_tool(namespace))
-        return [*self.tools, *(t for t in built_in if t.name not in names)]
+        return [t for t in made if t.name not in names]
 
     def renew_tools(self) -> None:
-        """Take the tools as the notebook defines them now; what the model sees of a change is told with the next turn."""
+        """Take the tools as the notebook defines them now. What the model is told of them is each session's (`offers`)."""
         from hermes_nb.tools.redefinition import renewed
 
         self.tools, said = renewed(self.tools, namespace())
         for text in said:
             self.tell("tool", text)
 
+    def renew_offers(self, names: Sequence[str] | None = None) -> list[str]:
+        """Tell the model of tools as they are now, from the next turn of each session on (see `refresh_tools`)."""
+        self.renew_tools()
+        known = {t.name for t in self.tools}
+        if missing := [name for name in names or () if name not in known]:
+            shown = ", ".join(map(repr, missing))
+            raise UsageError(f"Agent {self.name!r} has no tool {shown}. It has: {', '.join(sorted(known)) or 'none'}.")
+        changed = self.offers.renew([t for t in self.tools if names is None or t.name in names])
+        for name in changed:
+            self.tell("tool", f"Tool {name} was redefined: from this turn on the model is told of its new form.")
+        return changed
+
     def tell(self, code: str, text: str) -> None:
-        """Say something with the next turn."""
-        self._notices.append((code, text))
+        """Say something with the next turn, once."""
+        if (code, text) not in self._notices:
+            self._notices.append((code, text))
 
     @property
     def results(self) -> ResultStore:

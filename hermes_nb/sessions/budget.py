@@ -1,8 +1,7 @@
 """What a turn may still spend: limits of the turn, of its session, and of the day for everybody in this state folder.
 
-What was spent before is read from the store when the turn starts; the engine stops before the model call that would come
-after the limit (`hermes_nb.engine.budget`), so a turn oversteps by one call at most. Turns that run side by side do not see
-each other's spending.
+The engine stops before the model call that would come after the limit (`hermes_nb.engine.budget`). Calls that run side by
+side, also in other kernels, reserve the most they can come to (`spending`): a limit is overstepped by one call in all.
 """
 
 from __future__ import annotations
@@ -88,7 +87,8 @@ async def for_wire(
         session_id: Its session.
         turn_id: The turn.
 
-    Returns: one dict per limit: of, max_cost_usd or max_tokens, spent, is_known, cure.
+    Returns: one dict per limit: of, max_cost_usd or max_tokens, spent, cure; of the session's and the day's also is_shared,
+        of the day's since_unix_s.
     """
     day, wire = of_day(), list[dict[str, Any]]()
     if not (turn.is_any or session.is_any or day.is_any):
@@ -101,11 +101,13 @@ async def for_wire(
         ("session", session, own, "Start a new session, or raise the limit in the agent's session_options"),
         ("day", day, of_today, "Wait for tomorrow, or ask whoever set HERMES_NB_MAX_COST_USD or HERMES_NB_MAX_TOKENS"),
     ):
+        more: dict[str, Any] = {"cure": cure} | ({} if of == "turn" else {"is_shared": True})
+        more |= {"since_unix_s": today} if of == "day" else {}
         if limits.max_cost_usd is not None:
             cost = sum(r.cost_usd or 0.0 for r in rows)
-            wire.append({"of": of, "max_cost_usd": limits.max_cost_usd, "spent": cost, "cure": cure})
+            wire.append({"of": of, "max_cost_usd": limits.max_cost_usd, "spent": cost, **more})
         if limits.max_tokens is not None:
-            wire.append({"of": of, "max_tokens": limits.max_tokens, "spent": _tokens(rows), "cure": cure})
+            wire.append({"of": of, "max_tokens": limits.max_tokens, "spent": _tokens(rows), **more})
     return wire
 
 

@@ -12,10 +12,11 @@ from hermes_nb.host.base import Caller, Sink, WakeUp
 from hermes_nb.model.event import Event
 from hermes_nb.sessions import budget
 from hermes_nb.sessions.journal import bring, next_attempt
-from hermes_nb.sessions.profile import profile
+from hermes_nb.sessions.profile import profile, told_otherwise
 from hermes_nb.sessions.recording import keep_soon
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.sessions.serving import ToolServing
+from hermes_nb.sessions.spending import Spending
 from hermes_nb.sessions.steering import Steers
 from hermes_nb.sessions.turn_log import TurnLog
 
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.session import Session
     from hermes_nb.store.sqlite import Store
 
+KEPT = (
+    "Tool {name} was redefined, and what the model is told of it changed. This session goes on with what it was told: calls"
+    " run the new function, and one that does not fit it goes back to the model. A new session begins with the new form;"
+    " %hermes tools refresh (bound.refresh_tools()) takes it here, from the next turn on."
+)
 STOP_GRACE_S = 0.6  # how long the worker has to end a stopped turn before it is replaced
 
 
@@ -58,9 +64,10 @@ class TurnCourse:
         self.agent, self._session, self._sink = agent, session, sink
         self._hermes, self._io, self._worker = agent.hermes, agent.hermes.io, agent.instance.worker
         self._caller, self._shown_in, self._timeout_s, self._replaces = caller, shown_in, timeout_s, replaces
-        self._resumes = resumes
+        self._resumes: Resumable | None = None
         self._attempt = resumes.attempt if resumes else 1
         self._log = TurnLog(agent.hermes, sink, session_id=session.id, turn_id=turn_id, attempt=self._attempt)
+        self._spending = Spending(agent.hermes, self._log, session_id=session.id, turn_id=turn_id)
         self._steers = Steers(self)
         self._give_up_timer: asyncio.TimerHandle | None = None
         self._is_sent, self._is_unheard, self._has_begun, self._n_sends = False, False, False, 0
@@ -71,11 +78,21 @@ class TurnCourse:
         self._task: asyncio.Task[None] | None = None
         self._wake = WakeUp()
         self._began_s = time.perf_counter()
-        self._tools = agent.offered
-        self._serving = ToolServing(self, self._tools, caller, unfinished=resumes.unfinished if resumes else ())
+        self._tools = agent.offered_in(session.id)
+        self._said_of_tools: list[str] = []
+        self._serving = ToolServing(self, self._tools, caller)
+        if resumes is not None:
+            self._take_up(resumes)
         attach = getattr(sink, "attach", None)  # one that can be clicked
         if attach is not None:
             attach(self)
+
+    def _take_up(self, found: Resumable) -> None:
+        """Go on where an earlier attempt was cut off; before it runs."""
+        self._resumes = found
+        self._attempt = self._log.attempt = found.attempt
+        self._parts, self._labels = found.parts or self._parts, dict(found.labels)
+        self._serving = ToolServing(self, self._tools, self._caller, unfinished=found.unfinished)
 
     @property
     def parts(self) -> str | list[dict[str, str]]:
@@ -116,6 +133,13 @@ class TurnCourse:
         """Names of the turn's tools whose function is still running, also after a stop they ignore."""
         return self._hermes.host.running_tools(self.id)
 
+    def keep_offers(self) -> None:
+        """Note what this turn tells the model of its tools, for the turns after it; what has to be said is said with it."""
+        offers = self.agent.offers
+        if not offers.knows(self.session_id) and self._resumes is None:
+            self._said_of_tools = told_otherwise(self._session.events, self.profile)
+        self._said_of_tools += [KEPT.format(name=name) for name in offers.keep(self.session_id, self._tools)]
+
     def begin(self) -> None:
         """Start the turn's task."""
         self._task = self._io.task(self._run())
@@ -152,12 +176,13 @@ class TurnCourse:
         if self._resumes is not None and self._resumes.journal is not None:
             folder = self.agent.instance.worker.folder
             await asyncio.to_thread(bring, self.id, self._resumes.journal, folder.journal)
-        self._number_and_notices(bound)
         store = await self._kept_store()
+        self._number_and_notices(bound)
         limits = await budget.for_wire(
             store, turn=self._limits, session=budget.of_session(self.agent.config.session_options),
             session_id=self.session_id, turn_id=self.id,
         )  # fmt: skip
+        self._spending.hold(limits)
         if self._stop_reason is not None:
             raise asyncio.CancelledError
         self._worker.start(
@@ -182,6 +207,7 @@ class TurnCourse:
         try:
             store = await self._hermes.opened_store()
             await self._session.keep(store, title=self.prompt)
+            await self._session.catch_up(store, without=self.id)
         except StoreError as exc:
             self._log.warn_unstored(exc)
             return None
@@ -189,6 +215,7 @@ class TurnCourse:
 
     def _more_keys(self, limits: list[dict[str, Any]]) -> dict[str, Any]:
         more: dict[str, Any] = {"budget": limits} if limits else {}
+        more |= {"is_changed": True} if self._resumes is not None and self._resumes.is_changed else {}
         if self._recorded is not None:
             told = self._recorded.for_wire(self._hermes.replay_file, profile=self.profile, is_live=self._is_live)
             more |= {"replay": told, "date": self._recorded.head.get("date") or self._session.first_day}
@@ -196,12 +223,13 @@ class TurnCourse:
 
     def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
         self.number = self._session.n_turns + 1
-        for code, text in self.agent.take_notices():
+        said, self._said_of_tools = [("tool", text) for text in self._said_of_tools], []
+        for code, text in [*self.agent.take_notices(), *self._session.take_notices(), *said]:
             self.emit("warning", {"code": code, "message": text})
 
     def _told(self) -> dict[str, Any]:
         """What the turn's first event says besides; a resume compares it with what is then."""
-        labels = {"profile": self.profile, **self._labels}
+        labels = {"profile": self.profile, **self._session.told(), **self._labels}
         return labels | ({"replaces": self._replaces} if self._replaces else {})
 
     def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
@@ -223,6 +251,18 @@ class TurnCourse:
     def on_tool_call(self, message: dict[str, Any]) -> None:
         """Serve a call of a notebook tool."""
         self._serving.call(message)
+
+    def on_budget(self, message: dict[str, Any]) -> None:
+        """A call under a shared limit is to begin (`budget.ask`), or is over (`budget.done`)."""
+        call_id = str(message["call_id"])
+        if message["kind"] == "budget.done":
+            self._io.task(self._spending.done(call_id))
+        else:
+            self._io.task(self._answer_budget(call_id, message))
+
+    async def _answer_budget(self, call_id: str, message: dict[str, Any]) -> None:
+        spent = await self._spending.ask(message)
+        self._worker.send("budget.answer", turn_id=self.id, call_id=call_id, spent=spent)
 
     async def ended(self) -> None:
         """Return when the turn's task is over; on the IO loop."""
@@ -335,6 +375,7 @@ class TurnCourse:
             if problem is not None:
                 self.emit("warning", {"code": "recording", "message": problem})
         await self._log.flush()
+        await self._spending.end()
         result = self._ended_result()
         self._show(result)
         self._result = result

@@ -23,6 +23,7 @@ from hermes_nb.runtimes._base import Runtime
 from hermes_nb.sessions.conversations import Conversations
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.library import Library
+from hermes_nb.sessions.life import Life
 from hermes_nb.sessions.recording import Recording, Tape
 from hermes_nb.sessions.session import new_id
 from hermes_nb.sessions.state_dir import StateDir, claim_instance, open_state_dir
@@ -55,10 +56,12 @@ class Hermes(Conversations):
         self.working_dir = Path.cwd()
         self.library = Library(self)
         self.numberer = EventNumberer(new_id("k"), time.time)
+        self.life = Life(state.path, self.numberer.producer)
         self.turns: list[Turn] = []
         self.warnings: list[tuple[float, str, str]] = []
         self.keyed: dict[str, tuple[str, Turn]] = {}  # idempotency key -> what was asked, and its turn
         self.keyed_lock = threading.Lock()
+        self.resuming: set[str] = set()  # turns that are about to go on
         self.replaying: Recording | None = None
         self.tape: Tape | None = None
         self._recordings: dict[Path, Recording] = {}
@@ -140,6 +143,7 @@ class Hermes(Conversations):
             self.io.call(self._close())
         self.io.close()
         self.host.close()
+        self.life.end()
         self._state.release()
 
     async def _close(self) -> None:

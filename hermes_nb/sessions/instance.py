@@ -89,7 +89,7 @@ class Instance:
             if old.choice == choice:
                 bound.take_notices()
                 bound._notices = old.take_notices()
-        bound.renew_tools()
+        bound.renew_offers()
         self.agents[config.name] = bound
         self.hermes.io.soon(self._bind_soon, bound.agent_id, self._profile(bound))
         return bound
@@ -142,6 +142,7 @@ class Instance:
         del self._bindings[binding_id]
         kept = {name for a, others in self._bindings.values() if a == bound.name for name in others}
         bound.tools = [t for t in bound.tools if t.name not in names or t.name in kept]
+        bound.offers.forget(set(names) - kept)
         self.hermes.io.soon(self.worker.bind, bound.agent_id, self._profile(bound))
 
     # -- life ----------------------------------------------------------------------------------------------------

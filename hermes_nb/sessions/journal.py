@@ -7,9 +7,7 @@ loop.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_nb.errors import StoreError
+from hermes_nb.sessions.file_lock import is_taken
 
 _STEPS = ("responses", "tool_results")
 _TIMEOUT_S = 10.0
@@ -61,19 +60,7 @@ def next_attempt(turn_id: str, journal: Path, attempt: int) -> int:
 
 def is_held_elsewhere(journal: Path, own: Iterable[Path]) -> bool:
     """Whether another kernel that lives holds the instance of a journal; `own` are the journals of this one."""
-    if journal in set(own):
-        return False
-    try:
-        lock = os.open(journal.with_name("lock"), os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False
+    return journal not in set(own) and is_taken(journal.with_name("lock"))
 
 
 def bring(turn_id: str, source: Path, target: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import SessionNotFoundError, StoreError, UsageError
 from hermes_nb.model.event import Event
 from hermes_nb.sessions import journal
-from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
+from hermes_nb.store.row import RunRow, SearchHit, SessionRow, TurnRow
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
@@ -49,6 +49,14 @@ class Library:
         async def found() -> list[TurnRow]:
             full_id = None if session_id is None else await self._hermes.full_id(session_id)
             return await (await self._hermes.opened_store()).turns(full_id, since_unix_s=since_unix_s)
+
+        return self._hermes.io.call(found())
+
+    def runs(self, *, limit: int = 20) -> list[RunRow]:
+        """Remote runs as they were last heard of, the newest word first; nothing is asked of a control plane."""
+
+        async def found() -> list[RunRow]:
+            return await (await self._hermes.opened_store()).runs(limit=limit)
 
         return self._hermes.io.call(found())
 
@@ -136,12 +144,8 @@ async def _delete(hermes: Hermes, session_id: str) -> str:
         raise UsageError(f"Session {full_id} has a running turn. Stop it first: %hermes stop {running[0]}")
     store = await hermes.opened_store()
     forks = [r.session_id for r in await store.sessions(limit=_MOST) if r.parent_session_id == full_id]
-    if forks:
-        raise UsageError(
-            f"Session {full_id} is the beginning of {', '.join(forks)}, which would lose their history."
-            " Delete those first."
-        )
-    await asyncio.to_thread(journal.forget_session, full_id, journal.all_of(hermes.state_dir))
+    if not forks:  # else the store refuses, and the journals must not have forgotten
+        await asyncio.to_thread(journal.forget_session, full_id, journal.all_of(hermes.state_dir))
     await store.delete_session(full_id)
     hermes.drop_session(full_id)
     return full_id
@@ -213,12 +217,18 @@ def read_lines(path: Path, form: str, version: int, *, cure: str) -> tuple[dict[
         UsageError: No such file, not of this form, or of a newer version.
     """
     try:
-        texts = path.read_text(encoding="utf-8").split("\n")  # not splitlines: a text may hold U+2028
-        lines = [json.loads(text) for text in texts if text.strip()]
+        # utf-8-sig: some editors put a mark first. Not splitlines: a text may hold U+2028.
+        texts = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as exc:
         raise UsageError(f"The file {str(path)!r} can't be read: {exc.strerror or exc}.") from exc
     except ValueError as exc:
         raise UsageError(f"The file {str(path)!r} is not JSON lines: {exc}. {cure}") from exc
+    lines = []
+    for number, text in enumerate(texts, 1):
+        try:
+            lines += [json.loads(text)] if text.strip() else []
+        except ValueError as exc:
+            raise UsageError(f"The file {str(path)!r} is not JSON lines: line {number}: {exc}. {cure}") from exc
     if not lines or not all(isinstance(line, dict) for line in lines) or lines[0].get("format") != form:
         raise UsageError(f"The file {str(path)!r} is no file of {form!r}. {cure}")
     if int(lines[0].get("version") or 0) > version:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
@@ -14,15 +15,18 @@ from hermes_nb.host.base import Sink
 from hermes_nb.model.agent import OFFLINE
 from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
+from hermes_nb.sessions.keyed import Makers, under_key
 from hermes_nb.sessions.profile import profile
-from hermes_nb.sessions.resume import Resumable, find
+from hermes_nb.sessions.resume import Resumable, attempt_key, find
 from hermes_nb.sessions.serving import refuse_nested
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.sessions.turn import Turn
+from hermes_nb.store.claim import Claim
 
 if TYPE_CHECKING:
     from hermes_nb.model.event import Event
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.sessions.hermes import Hermes
 
 
 class TurnOptions(TypedDict, total=False):
@@ -69,17 +73,19 @@ def place(
     if caller.blocks_loop and not hasattr(bound.instance.runtime, "adopt"):
         bound.refuse_async_tools()
 
-    def new() -> Turn:
-        session = hermes.io.call(bound.session_for(session_id))
+    def new(session: Session, turn_id: str) -> Turn:
         running = _running(bound, session.id) if mode == "steer" else None
         if running is not None:
             running.put_in(text)
             return running
         refuse_nested(session)
-        return Turn(
+        return _begun(turn(session, turn_id))
+
+    def turn(session: Session, turn_id: str, kind: type[Turn] = Turn) -> Turn:
+        return kind(
             bound,
             session,
-            turn_id=new_id("t"),
+            turn_id=turn_id,
             prompt=text,
             parts=wire_parts(prompt, sees=bound.model.provider != OFFLINE),
             caller=caller,
@@ -93,27 +99,27 @@ def place(
             is_live=hermes.goes_live(options.get("replay_miss")),
         )
 
+    def elsewhere(claim: Claim, session: Session) -> Turn:
+        from hermes_nb.sessions.elsewhere import TurnElsewhere
+
+        handle = turn(session, claim.turn_id, TurnElsewhere)
+        assert isinstance(handle, TurnElsewhere)
+        handle.claim = claim
+        return _begun(handle)
+
     key, labels = options.get("idempotency_key"), dict[str, Any]()
     if key is None:
-        return _begun(new())
+        return new(hermes.io.call(bound.session_for(session_id)), new_id("t"))
     labels = {"idempotency_key": key, "body": _digest(bound.name, prompt, session_id, again)}
-    with hermes.keyed_lock:
-        known = hermes.keyed.get(key)
-        if known is not None:
-            _check_body(key, known[0], labels["body"])
-            return known[1]
-        stored = hermes.io.call(_stored(bound, key))
-        if stored is None:
-            turn = _begun(new())
-        else:
-            body, found, session = stored
-            _check_body(key, body, labels["body"])
-            if isinstance(found, Resumable):
-                turn = resumed(bound, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options)
-            else:
-                turn = _ended(bound, found, session, caller)
-        hermes.keyed[key] = (labels["body"], turn)
-        return turn
+    makers = Makers(
+        new=new,
+        ended=lambda events, session: _ended(bound, events, session, caller),
+        resumed=lambda found, session: resumed(
+            bound, found, session, caller=caller, timeout_s=timeout_s, quiet=quiet, options=options
+        ),
+        elsewhere=elsewhere,
+    )
+    return under_key(bound, key, labels["body"], session_id, makers)
 
 
 def again(turn: Turn, sink: Sink) -> Turn:
@@ -147,9 +153,9 @@ def resumed(
     """A turn that goes on where an earlier attempt was cut off."""
     hermes = bound.hermes
     bound.session_id = session.id
-    recording = hermes.recording(options.get("replay"))
-    return _begun(
-        Turn(
+    try:
+        recording = hermes.recording(options.get("replay"))
+        turn = Turn(
             bound,
             session,
             turn_id=found.turn_id,
@@ -165,7 +171,9 @@ def resumed(
             recorded=recording.take(bound.name, found.prompt) if recording is not None else None,
             is_live=hermes.goes_live(options.get("replay_miss")),
         )
-    )
+        return _begun(turn)
+    finally:
+        hermes.resuming.discard(found.turn_id)
 
 
 async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tuple[Resumable, Session]:
@@ -174,19 +182,38 @@ async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tu
     if found.agent != bound.name:
         raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
     bound.renew_tools()
-    found.check(profile(bound, bound.offered), is_live=live)
+    found = found.checked(profile(bound, bound.offered_in(found.session_id)), is_live=live)
+    await _take_attempt(bound.hermes, found)
     return found, await bound.hermes.reload_session(found.session_id)
+
+
+async def _take_attempt(hermes: Hermes, found: Resumable) -> None:
+    """See that nobody else goes on with the turn: neither another kernel nor another task of this one."""
+    store = await hermes.opened_store()
+    mine = Claim(
+        attempt_key(found.turn_id, found.attempt), new_id("r"), found.session_id, found.turn_id,
+        await asyncio.to_thread(hermes.life.show),
+    )  # fmt: skip
+    held = await store.claim(mine)
+    while held != mine:
+        is_mine = held.owner == mine.owner
+        if found.turn_id in hermes.resuming if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
+            where = "here already" if is_mine else "in another kernel that is alive"
+            raise UsageError(f"Turn {found.turn_id} is being resumed {where}. Wait for it there.")
+        held = await store.claim(mine, instead_of=held)
+    hermes.resuming.add(found.turn_id)
 
 
 def _begun(turn: Turn) -> Turn:
     hermes = turn.agent.hermes
     if not any(t is turn for t in hermes.turns):
+        turn.keep_offers()
         hermes.turns.append(turn)
         hermes.io.soon(turn.begin)
     return turn
 
 
-def _ended(bound: BoundAgent, events: list[Event], session: Session, caller: Any) -> Turn:
+def _ended(bound: BoundAgent, events: Sequence[Event], session: Session, caller: Any) -> Turn:
     """The handle of a turn that ended in an earlier kernel."""
     prompt = next(str(e.data.get("prompt") or "") for e in events if e.kind == "turn.started")
     turn = Turn(
@@ -198,36 +225,8 @@ def _ended(bound: BoundAgent, events: list[Event], session: Session, caller: Any
 
 
 def _running(bound: BoundAgent, session_id: str) -> Turn | None:
-    turns = (t for t in bound.hermes.turns if t.session_id == session_id and not t.is_done)
+    turns = (t for t in bound.hermes.turns if t.session_id == session_id and t.is_here and not t.is_done)
     return next(turns, None)
-
-
-async def _stored(bound: BoundAgent, key: str) -> tuple[str, Resumable | list[Event], Session] | None:
-    """The turn that an earlier kernel began under a key: its body, and what there is of it."""
-    hermes = bound.hermes
-    store = await hermes.opened_store()
-    turn_id = await store.turn_of_key(key)
-    if turn_id is None and not hermes.is_rebuilt:
-        await hermes.rebuild()  # a killed kernel may not have stored its last turn
-        turn_id = await store.turn_of_key(key)
-    if turn_id is None:
-        return None
-    events = await store.events(turn_id=turn_id)
-    started = next(e for e in events if e.kind == "turn.started")
-    body = str(started.data.get("body") or "")
-    session = await hermes.open_session(started.session_id)
-    if events[-1].is_turn_end or any(e.is_turn_end and e.attempt == events[-1].attempt for e in events):
-        return body, events, session
-    found, session = await to_resume(bound, turn_id, live=False)
-    return body, found, session
-
-
-def _check_body(key: str, before: str, now: str) -> None:
-    if before != now:
-        raise UsageError(
-            f"The idempotency key {key!r} was used for another question (or agent, or session). Take a new key for a new"
-            " question; the same key gives the turn it was first used for."
-        )
 
 
 def _digest(agent: str, prompt: str | list[ContentPart], session_id: str | None, again: bool | str) -> str:

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hermes_nb.model.event import Event
     from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.tools.decorator import Tool
+    from hermes_nb.tools.offer import Offer
 
 
-def profile(agent: BoundAgent, tools: Sequence[Tool]) -> dict[str, Any]:
+def profile(agent: BoundAgent, tools: Sequence[Offer]) -> dict[str, Any]:
     """Model, provider, endpoint and toolsets as they are; instructions and tool definitions as hashes.
 
     Returns: keys model, instructions, toolsets, tools (name to hash); JSON values.
@@ -40,6 +41,16 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     lines += [f"tool {name} is new" for name in sorted(new.keys() - old.keys())]
     lines += [f"the definition of tool {name} changed" for name in sorted(old.keys() & new.keys()) if old[name] != new[name]]
     return lines
+
+
+def told_otherwise(events: Sequence[Event], now: Mapping[str, Any]) -> list[str]:
+    """What to say of tools whose definition is not what the last turn of a session told the model, in an earlier kernel."""
+    before = next((e.data.get("profile") for e in reversed(events) if e.kind == "turn.started"), None) or {}
+    old, new = before.get("tools") or {}, now.get("tools") or {}
+    return [
+        f"What the model is told of tool {name} changed since this session's last turn; from here on it is the new form."
+        for name in sorted(old.keys() & new.keys()) if old[name] != new[name]
+    ]  # fmt: skip
 
 
 def _without_port(model: object) -> str:

@@ -78,7 +78,10 @@ class Recording:
         if "prompt" in line:
             self.turns.append(RecordedTurn({**line, "agent": str(line["agent"]), "prompt": str(line["prompt"])}))
         elif "fingerprint" in line:
-            self.turns[-1].responses.append({**line, "occurrence": int(line["occurrence"]), "body": dict(line["body"])})
+            body = dict(line["body"])
+            if not body or ("choices" in body and not body["choices"][0]["message"]):
+                raise ValueError("its body holds no answer")
+            self.turns[-1].responses.append({**line, "occurrence": int(line["occurrence"]), "body": body})
         elif "call_key" in line:
             self.turns[-1].tool_results.append({**line, "body": dict(line["body"])})
 

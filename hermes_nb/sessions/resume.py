@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,7 @@ class Resumable:
         journal: The journal that has its records; None when none has.
         parts: The prompt as it crosses the wire: text, or its parts.
         labels: What its first event said besides, to be said again: a key, the turn it replaces.
+        is_changed: Whether it goes on although the agent changed.
     """
 
     turn_id: str
@@ -48,9 +49,10 @@ class Resumable:
     journal: Path | None
     parts: Any = ""
     labels: dict[str, Any] = field(default_factory=dict)
+    is_changed: bool = False
 
-    def check(self, now: dict[str, Any], *, is_live: bool) -> None:
-        """Refuse to go on when the agent changed, unless `is_live`.
+    def checked(self, now: dict[str, Any], *, is_live: bool) -> Resumable:
+        """The same with `is_changed` as it is; refuses to go on when the agent changed, unless `is_live`.
 
         Raises:
             UsageError: It changed; the message lists what.
@@ -59,8 +61,10 @@ class Resumable:
         if changed and not is_live:
             raise UsageError(
                 f"Turn {self.turn_id} can't be resumed as it was: {'; '.join(changed)}."
-                " Bind the agent as it was, or go on with --live (live=True): steps that no longer fit are asked anew."
+                " Bind the agent as it was, or go on with --live (live=True): what was committed stays, the rest is asked of"
+                " the agent as it is now."
             )
+        return replace(self, is_changed=bool(changed))
 
 
 async def find(hermes: Hermes, wanted: str | None, *, agent: str | None = None) -> Resumable:
@@ -83,8 +87,9 @@ async def find(hermes: Hermes, wanted: str | None, *, agent: str | None = None) 
     if started is None:
         raise SessionNotFoundError(f"Turn {turn_id} has no beginning in the log; it can't be resumed. Ask again.")
     holder = await asyncio.to_thread(journal.holder_of, turn_id, journal.all_of(hermes.state_dir))
+    _refuse_running_here(hermes, turn_id)
     if end is None:
-        await _refuse_running(hermes, turn_id, holder)
+        await _refuse_running_elsewhere(hermes, turn_id, holder, max(e.attempt for e in events))
     if end is not None and end.kind == "turn.completed" and end.data.get("status", "completed") == "completed":
         raise UsageError(f"Turn {turn_id} completed; there is nothing to resume. Ask the next question with %%hermes run.")
     return Resumable(
@@ -116,12 +121,25 @@ def _parts(told: object) -> list[dict[str, str]]:
     return parts
 
 
-async def _refuse_running(hermes: Hermes, turn_id: str, holder: Path | None) -> None:
-    """A turn without an end may still be running, here or in another kernel."""
-    if any(t.id == turn_id and not t.is_done for t in hermes.turns):
+def _refuse_running_here(hermes: Hermes, turn_id: str) -> None:
+    if any(t.id == turn_id and t.is_here and not t.is_done for t in hermes.turns):
         raise UsageError(f"Turn {turn_id} is still running. Wait for it, or stop it first: %hermes stop {turn_id}")
+
+
+def attempt_key(turn_id: str, attempt: int) -> str:
+    """The key under which a kernel claims an attempt to go on with a turn."""
+    return f"turn {turn_id}, attempt {attempt}"
+
+
+async def _refuse_running_elsewhere(hermes: Hermes, turn_id: str, holder: Path | None, attempt: int) -> None:
+    """A turn without an end may still be running in another kernel."""
     own = [i.worker.folder.journal for i in hermes.instances.values()]
-    if holder is not None and await asyncio.to_thread(journal.is_held_elsewhere, holder, own):
+    claim = await (await hermes.opened_store()).claim_of(attempt_key(turn_id, attempt))
+    if claim is not None:
+        is_alive = claim.owner != hermes.life.name and await asyncio.to_thread(hermes.life.is_alive, claim.owner)
+    else:
+        is_alive = holder is not None and await asyncio.to_thread(journal.is_held_elsewhere, holder, own)
+    if is_alive:
         raise UsageError(
             f"Turn {turn_id} runs in another kernel that is alive. Wait for it there, or shut that kernel down first."
         )

@@ -17,13 +17,15 @@ from hermes_nb.host.base import Caller, ToolCall
 from hermes_nb.model.agent import OFFLINE
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.tools.call import ToolOutcome, denied, failed, stopped
-from hermes_nb.tools.redefinition import is_same_to_the_model, redefined
+from hermes_nb.tools.redefinition import redefined
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.course import TurnCourse
     from hermes_nb.tools.decorator import Tool
+    from hermes_nb.tools.offer import Offer
 
 ANSWERS = ("once", "always", "deny")
+_SCHEMA_CHARS = 4_000  # of a schema that is told in an error
 OUTPUT_CHARS_MAX = 20_000  # of one tool's prints kept in the log; the cell shows all
 
 
@@ -53,15 +55,18 @@ class ToolServing:
     """The tool side of one turn; lives on the IO loop."""
 
     def __init__(
-        self, turn: TurnCourse, tools: Sequence[Tool], caller: Caller, *, unfinished: Sequence[tuple[str, str]] = ()
+        self, turn: TurnCourse, tools: Sequence[Offer], caller: Caller, *, unfinished: Sequence[tuple[str, str]] = ()
     ) -> None:
         context = caller.context.copy()
         context.run(_INSIDE.set, (*context.get(_INSIDE, ()), turn))
         self._turn, self._caller = turn, replace(caller, context=context)
-        self._tools = {t.name: t for t in tools}
+        self._tools = {t.name: t.tool for t in tools}
+        self._told = {t.name: t.definition() for t in tools}
+        self._attached = {t.name for t in turn.agent.tools}
         self._waiting: dict[str, dict[str, Any]] = {}  # request_id -> the call that waits for approval, and its question
         self._unfinished = {(name, _canonical(arguments)) for name, arguments in unfinished}
         self._answered: dict[str, str] = {}
+        self._said: set[str] = set()
         self._n_output_chars: dict[str, int] = {}
         self.values: dict[str, Any] = {}
         self._masker = turn.agent.hermes.masker()
@@ -75,8 +80,11 @@ class ToolServing:
         if self._turn.stop_reason is not None:  # it was under way when the stop came
             self._reply(message, stopped(str(message["name"])))
         elif tool is None:
-            known = ", ".join(sorted(self._tools)) or "none"
+            names = {t.name for t in self._turn.agent.tools} | (self._tools.keys() - self._attached)
+            known = ", ".join(sorted(names)) or "none"
             self._reply(message, failed(LookupError(f"No tool named {message['name']!r} is attached. Known: {known}.")))
+        elif (problem := self._misfit(tool, message["arguments"])) is not None:
+            self._reply(message, failed(problem, max_chars=tool.max_result_chars, masker=self._masker))
         elif self._may_have_run(tool, message["arguments"]):
             self._ask(
                 tool, message, reason="started_before",
@@ -88,14 +96,38 @@ class ToolServing:
             self._run(tool, message)
 
     def _current(self, name: str) -> Tool | None:
-        """The tool as the notebook defines it now, unless the model was told otherwise when the turn began."""
+        """The tool as the notebook defines it now; None when there is none, or it was detached since the turn began."""
         tool = self._tools.get(name)
+        if name in self._attached and all(t.name != name for t in self._turn.agent.tools):
+            return None
         if tool is not None:
             with contextlib.suppress(ToolError):
-                new = redefined(tool, namespace())
-                if new is not None and is_same_to_the_model(tool, new):
-                    self._tools[name] = tool = new
+                tool = self._tools[name] = redefined(tool, namespace()) or tool
         return tool
+
+    def _misfit(self, tool: Tool, arguments: str) -> ToolArgumentError | None:
+        """Why a call does not fit a function that was redefined otherwise than the model is told."""
+        now = tool.definition()
+        if now == self._told[tool.name]:
+            return None
+        try:
+            tool.build(arguments, namespace())
+        except ToolArgumentError as exc:
+            text = (
+                f"Tool {tool.name} was redefined, and a call in the form that this session shows does not fit it."
+                " %hermes tools refresh tells the model the new form from the next turn on."
+            )
+            if text not in self._said:
+                self._said.add(text)
+                self._turn.emit("warning", {"code": "tool", "message": text})
+            takes = json.dumps(now["parameters"], ensure_ascii=False)
+            return ToolArgumentError(
+                f"{exc} The tool was changed after this conversation began. What it takes now"
+                + (f": {takes}" if len(takes) <= _SCHEMA_CHARS else f" is: {', '.join(now['parameters']['properties'])}.")
+            )
+        except Exception:  # noqa: BLE001 - the call itself meets it again, and tells it
+            return None
+        return None
 
     def _run(self, tool: Tool, message: dict[str, Any]) -> None:
         turn, io, call_id = self._turn, self._turn._io, message["call_id"]

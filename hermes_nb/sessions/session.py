@@ -7,7 +7,7 @@ import datetime
 import time
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hermes_nb.errors import SessionNotFoundError, StoreError
@@ -34,11 +34,13 @@ class Fork:
         session_id: The session it was forked from.
         at: The last thing it shares: a turn's id, or `turn_id/span_id` for a step within a turn.
         events: What they share.
+        lost: This fork, or one that session goes back to, when what was shared is in the store no more; None else.
     """
 
     session_id: str
     at: str
     events: tuple[Event, ...]
+    lost: Fork | None = None
 
     @classmethod
     def cut(cls, session_id: str, events: Sequence[Event], at: str) -> Fork:
@@ -65,12 +67,13 @@ class Fork:
 
     @classmethod
     async def load(cls, store: Store, session_id: str, at: str | None) -> Fork:
-        """The fork as it was made; a parent that was deleted since gives an empty one."""
+        """The fork as it was made; a parent that is gone gives an empty one that says so."""
         try:
             parent = await Session.load(store, session_id)
-            return cls.cut(session_id, parent.events, at or "")
+            found = cls.cut(session_id, parent.events, at or "")
+            return replace(found, lost=parent.parent.lost if parent.parent is not None else None)
         except SessionNotFoundError:
-            return cls(session_id, at or "", ())
+            return cls(session_id, at or "", (), lost=cls(session_id, at or "", ()))
 
 
 class Session:
@@ -88,6 +91,8 @@ class Session:
         self.parent = parent
         self._events: list[Event] = []
         self._turn_ids: set[str] = set()
+        self._seen_rowid = 0
+        self._has_told = False
         self._is_stored = False
 
     @property
@@ -106,9 +111,27 @@ class Session:
         parent = await Fork.load(store, row.parent_session_id, row.forked_at_turn_id) if row.parent_session_id else None
         session = cls(row.agent, title=row.title, session_id=row.session_id, parent=parent)
         session.first_day, session.created_unix_s = row.first_day, row.created_unix_s
-        session.add(await store.events(session_id))
+        await session.catch_up(store)
         session._is_stored = True
         return session
+
+    async def catch_up(self, store: Store, *, without: str = "") -> None:
+        """Take in what other kernels stored of it since it was looked at last, in the order of the store.
+
+        Args:
+            store: Where it is.
+            without: A turn of this kernel, which adds its events itself.
+        """
+        new = await store.news(self.id, after_rowid=self._seen_rowid, without=_NOT_HISTORY)
+        known = {e.key for e in self._events}
+        if any(e.key not in known and e.turn_id != without for _, e in new):
+            new = await store.news(self.id, without=_NOT_HISTORY)
+            kept = [e for _, e in new if e.turn_id != without]
+            there = {e.key for e in kept}
+            own = [e for e in self._events if e.key not in there]  # the store could not take them
+            self._events, self._turn_ids = [], set()
+            self.add([*kept, *own])
+        self._seen_rowid = new[-1][0] if new else self._seen_rowid
 
     def add(self, events: Iterable[Event]) -> None:
         """Take the events of an ended turn into the history."""
@@ -137,6 +160,25 @@ class Session:
         if without:
             gone.add(without)
         return messages(e for e in events if e.turn_id not in gone)
+
+    def told(self) -> dict[str, Any]:
+        """What its turns say of it: where it was forked, so that journals alone can tell; {} when it was not."""
+        if self.parent is None:
+            return {}
+        fork = {"session_id": self.parent.session_id, "at": self.parent.at, "title": self.title, "first_day": self.first_day}
+        return {"fork": fork}
+
+    def take_notices(self) -> list[tuple[str, str]]:
+        """Notices (code, text) for the next turn, once."""
+        lost = self.parent.lost if self.parent is not None else None
+        if lost is None or self._has_told:
+            return []
+        self._has_told = True
+        text = (
+            f"This session was forked from {lost.session_id} at {lost.at}, which is not in the store any more: the model"
+            " does not see what was said before the fork. Import that session, or tell it what it has to know."
+        )
+        return [("fork", text)]
 
     def last_turn_id(self) -> str | None:
         """The newest turn of the history; None when there is none."""

@@ -1,13 +1,13 @@
 """Where state lives: `.hermes-nb/` under the working directory, or HERMES_NB_HOME; private to the user.
 
-Layout: `store.db` (index of all sessions), `instances/<name>/` (HERMES_HOME as `home/`, `journal.db`, `worker.log`), and a
-`.gitignore` that keeps all of it out of a repository. One process holds one instance folder, by a lock.
+Layout: `store.db` (index of all sessions), `kernels/` (a locked file for each that lives), `instances/<name>/` (HERMES_HOME
+as `home/`, `journal.db`, `worker.log`), and a `.gitignore` that keeps all of it out of a repository. One process holds one
+instance folder, by a lock.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import tempfile
@@ -16,8 +16,10 @@ from pathlib import Path
 
 from hermes_nb import _settings
 from hermes_nb.errors import StoreError
+from hermes_nb.sessions.file_lock import FileLock
 
 FOLDER = ".hermes-nb"
+STORE = "store.db"
 
 
 @dataclass
@@ -30,7 +32,7 @@ class StateDir:
     @property
     def store(self) -> Path:
         """The sqlite file of all sessions."""
-        return self.path / "store.db"
+        return self.path / STORE
 
     def prepare(self) -> None:
         """Make the folder again, where it was deleted."""
@@ -85,7 +87,7 @@ class InstanceDir:
     """One instance's folder, locked by this process until `release`."""
 
     path: Path
-    _lock: int
+    _lock: FileLock
 
     @property
     def home(self) -> Path:
@@ -113,14 +115,11 @@ class InstanceDir:
     @property
     def is_there(self) -> bool:
         """Whether the folder is still the one that was claimed."""
-        try:
-            return os.path.samestat(os.fstat(self._lock), (self.path / "lock").stat())
-        except OSError:
-            return False
+        return self._lock.is_there
 
     def release(self) -> None:
         """Let go of the lock."""
-        os.close(self._lock)
+        self._lock.release()
 
 
 def claim_instance(state: StateDir, name: str) -> InstanceDir:
@@ -134,13 +133,9 @@ def claim_instance(state: StateDir, name: str) -> InstanceDir:
         path = state.path / "instances" / (name if number == 1 else f"{name}-{number}")
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = FileLock.take(path / "lock")
         except OSError as exc:
             raise StoreError(f"The instance folder {str(path)!r} can't be written: {exc.strerror or exc}.") from exc
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            number += 1
-            continue
-        return InstanceDir(path, lock)
+        if lock is not None:
+            return InstanceDir(path, lock)
+        number += 1

@@ -46,6 +46,11 @@ class Turn(TurnCourse):
         return "running" if self._is_sent else "queued"
 
     @property
+    def is_here(self) -> bool:
+        """Whether this kernel runs it; one under an idempotency key may run in another (see `sessions.elsewhere`)."""
+        return True
+
+    @property
     def events(self) -> list[Event]:
         """The events so far, in order of arrival."""
         return list(self._log.events)

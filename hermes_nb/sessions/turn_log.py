@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
 
 STORE_EVERY_S = 0.05
+_AT_ONCE = frozenset({"approval.requested", "approval.responded"})  # what a person allowed must outlive the kernel
 
 
 class TurnLog:
@@ -50,11 +51,17 @@ class TurnLog:
 
     def take(self, event: Event) -> None:
         """Keep an event, show it, store it soon."""
-        self.events.append(event)
+        self.see(event)
         self._unstored.append(event)
-        self._sink.feed(event)
-        if self._timer is None:
+        if event.kind in _AT_ONCE:
+            self._flush_soon()
+        elif self._timer is None:
             self._timer = self._hermes.io.loop.call_later(STORE_EVERY_S, self._flush_soon)
+
+    def see(self, event: Event) -> None:
+        """Keep an event and show it; it is stored already, or is not to be."""
+        self.events.append(event)
+        self._sink.feed(event)
 
     def _flush_soon(self) -> None:
         self._hermes.io.task(self.flush())
@@ -80,9 +87,7 @@ class TurnLog:
             return
         self._has_warned = True
         text = f"{error} The answer is shown, and the worker's journal has it."
-        event = self.make("warning", {"code": "store", "message": text})
-        self.events.append(event)
-        self._sink.feed(event)
+        self.see(self.make("warning", {"code": "store", "message": text}))
 
     def partial_text(self) -> str:
         """What the model had said since its last call began."""

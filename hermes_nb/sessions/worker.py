@@ -31,6 +31,9 @@ class TurnPort(Protocol):
     def on_tool_call(self, message: dict[str, Any]) -> None:
         """The model asks for a tool of the notebook."""
 
+    def on_budget(self, message: dict[str, Any]) -> None:
+        """A model call under a shared limit is to begin, or is over."""
+
     def on_done(self, message: dict[str, Any]) -> None:
         """The turn's end."""
 
@@ -280,6 +283,13 @@ class Worker:
         if turn is not None:
             turn.on_tool_call(message)
 
+    def _on_budget_ask(self, message: dict[str, Any]) -> None:
+        turn = self._turns.get(message["turn_id"])
+        if turn is not None:
+            turn.on_budget(message)
+
+    _on_budget_done = _on_budget_ask
+
     def _on_tool_abandon(self, message: dict[str, Any]) -> None:
         """Nothing to do: a late result is ignored by the worker, and a stop has stopped the tool already."""
 
@@ -298,5 +308,5 @@ class Worker:
 
 
 _KINDS = frozenset(
-    "ready bound bind.failed warmed event tool.call tool.abandon steer.result turn.done fatal".split()
+    "ready bound bind.failed warmed event tool.call tool.abandon budget.ask budget.done steer.result turn.done fatal".split()
 )

@@ -19,12 +19,15 @@ _INSERT = """INSERT INTO events
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (session_id, producer, attempt, seq) DO NOTHING"""
 
-_TOUCH = """INSERT INTO sessions (session_id, agent, title, created_unix_s, last_used_unix_s, first_day)
-    VALUES (?, ?, ?, ?, ?, ?)
+_TOUCH = """INSERT INTO sessions (session_id, agent, title, created_unix_s, last_used_unix_s, first_day, parent_session_id,
+        forked_at_turn_id)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (session_id) DO UPDATE SET
         agent = CASE WHEN agent = '' THEN excluded.agent ELSE agent END,
         title = CASE WHEN title = '' THEN excluded.title ELSE title END,
         first_day = CASE WHEN first_day = '' THEN excluded.first_day ELSE first_day END,
+        parent_session_id = coalesce(parent_session_id, excluded.parent_session_id),
+        forked_at_turn_id = coalesce(forked_at_turn_id, excluded.forked_at_turn_id),
         created_unix_s = min(created_unix_s, excluded.created_unix_s),
         last_used_unix_s = max(last_used_unix_s, excluded.last_used_unix_s)"""
 
@@ -55,7 +58,14 @@ def _touches(events: Sequence[Event]) -> Iterator[tuple[Any, ...]]:
         first = next((event for event in own if event.kind == "turn.started"), None)
         said = {} if first is None else first.data
         day = "" if first is None else datetime.fromtimestamp(first.at_unix_s).strftime("%Y-%m-%d")
-        yield session_id, str(said.get("agent") or ""), _title(said), min(times), max(times), day
+        # What a fork's first turn says of it: the rest of its row comes back with it when the store was lost.
+        told = said.get("fork")
+        fork = told if isinstance(told, dict) else {}
+        title = str(fork.get("title") or "") or _title(said)
+        yield (
+            session_id, str(said.get("agent") or ""), title, min(times), max(times), fork.get("first_day") or day,
+            fork.get("session_id"), fork.get("at"),
+        )  # fmt: skip
 
 
 def _title(said: Any) -> str:

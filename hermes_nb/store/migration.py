@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # The kinds a turn's row is computed from; the partial index below lists the same.
 MARKS = ("turn.started", "turn.completed", "turn.failed", "turn.stopped", "model.completed", "context.compressed")
+RUN = "flyte.run"  # what a remote run says of itself; a partial index lists these
 _MARKS = ", ".join(f"'{kind}'" for kind in MARKS)
 
 # AUTOINCREMENT: a rowid is never given twice, so `after_rowid` stays right when the newest session is deleted.
@@ -74,6 +75,29 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             f"CREATE INDEX events_marks_by_time ON events (at_unix_s) WHERE kind IN ({_MARKS})",
         ),
     ),
+    (
+        "what live kernels hold: keys, and tokens and money for calls that run",
+        (
+            """CREATE TABLE claims (
+                key TEXT PRIMARY KEY,
+                body TEXT NOT NULL,
+                session_id TEXT NOT NULL,
+                turn_id TEXT NOT NULL,
+                owner TEXT NOT NULL,
+                at_unix_s REAL NOT NULL
+            )""",
+            """CREATE TABLE reservations (
+                call_id TEXT PRIMARY KEY,
+                turn_id TEXT NOT NULL,
+                session_id TEXT NOT NULL,
+                owner TEXT NOT NULL,
+                n_tokens INTEGER,
+                cost_usd REAL,
+                at_unix_s REAL NOT NULL
+            )""",
+        ),
+    ),
+    ("remote runs", (f"CREATE INDEX events_of_runs ON events (rowid) WHERE kind = '{RUN}'",)),
 )
 
 

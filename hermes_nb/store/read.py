@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hermes_nb.errors import SessionNotFoundError
+from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.event import TURN_ENDS, Event
 from hermes_nb.store.connection import Connection
-from hermes_nb.store.migration import MARKS
-from hermes_nb.store.row import SessionRow, TurnRow
+from hermes_nb.store.migration import MARKS, RUN
+from hermes_nb.store.row import RunRow, SessionRow, TurnRow
 
 _EVENT = "rowid, v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data"
 _SESSION = (
@@ -50,6 +50,19 @@ async def events(
     return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
 
 
+async def news(
+    connection: Connection, session_id: str, *, after_rowid: int, without: Iterable[str] = ()
+) -> list[tuple[int, Event]]:
+    """As `events` of a session, kinds in `without` left out."""
+    kinds = tuple(without)
+    rows = await connection.rows(
+        f"SELECT {_EVENT} FROM events WHERE session_id = ? AND rowid > ? AND kind NOT IN ({', '.join('?' * len(kinds))})"
+        " ORDER BY rowid",
+        (session_id, after_rowid, *kinds),
+    )
+    return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
+
+
 async def session(connection: Connection, session_id: str) -> SessionRow:
     """The session of that id, else the only one of that title.
 
@@ -79,6 +92,19 @@ async def turns(
     """Turns of a session, or of all, oldest first; [] for an unknown session. With `since_unix_s` those that said something
     since then."""
     return _fold(await _marks(connection, None if session_id is None else [session_id], since_unix_s=since_unix_s))
+
+
+async def runs(connection: Connection, *, limit: int = 20) -> list[RunRow]:
+    """Remote runs by their newest event, the last heard of first."""
+    rows = await connection.rows(
+        f"""SELECT json_extract(e.data, '$.run'), e.session_id, e.turn_id, coalesce(s.agent, ''),
+            json_extract(e.data, '$.phase'), coalesce(json_extract(e.data, '$.url'), ''), e.at_unix_s
+        FROM events e LEFT JOIN sessions s USING (session_id)
+        WHERE e.rowid IN (SELECT max(rowid) FROM events WHERE kind = '{RUN}' GROUP BY json_extract(data, '$.run'))
+        ORDER BY e.rowid DESC LIMIT ?""",
+        (limit,),
+    )
+    return [RunRow(*row) for row in rows]
 
 
 async def turn_of_key(connection: Connection, key: str) -> str | None:
@@ -120,10 +146,18 @@ async def delete_session(connection: Connection, session_id: str) -> None:
 
     Raises:
         SessionNotFoundError: There is none of that id.
+        UsageError: Others were forked from it.
     """
     async with connection.transaction():
+        forks = await connection.rows("SELECT session_id FROM sessions WHERE parent_session_id = ?", (session_id,))
+        if forks:
+            raise UsageError(
+                f"Session {session_id} is the beginning of {', '.join(row[0] for row in forks)}, which would lose their"
+                " history. Delete those first."
+            )
         n_rows = await connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
         await connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
+        await connection.execute("DELETE FROM claims WHERE session_id = ?", (session_id,))
     if not n_rows:
         raise await _not_found(connection, session_id, [])
 
@@ -151,6 +185,7 @@ async def _with_totals(connection: Connection, rows: Sequence[Sequence[Any]]) ->
             input_tokens=_sum(turn.input_tokens for turn in own),
             output_tokens=_sum(turn.output_tokens for turn in own),
             cost_usd=_sum(turn.cost_usd for turn in own),
+            last_status=own[-1].status if own else None,
         )
         for row, own in ((row, by_session[row[0]]) for row in rows)
     ]

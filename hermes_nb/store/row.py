@@ -22,6 +22,7 @@ class SessionRow:
         input_tokens: Sum over what reported it; None when nothing did.
         output_tokens: The same.
         cost_usd: The same.
+        last_status: How its last turn ended, `running` when the log has no end of it; None without a turn.
     """
 
     session_id: str
@@ -36,6 +37,7 @@ class SessionRow:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    last_status: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,29 @@ class TurnRow:
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     is_cost_whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One remote run, as its newest event says.
+
+    Attributes:
+        run: Its name there.
+        session_id: The conversation it belongs to.
+        turn_id: The turn it is.
+        agent: The conversation's agent; "" while unknown.
+        phase: `queued`, `running`, `succeeded`, `failed`, `aborted` ... as it was last heard.
+        url: Where its control plane shows it; "" for none.
+        at_unix_s: When that was said.
+    """
+
+    run: str
+    session_id: str
+    turn_id: str
+    agent: str
+    phase: str
+    url: str
+    at_unix_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,22 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hermes_nb.errors import StoreError
 from hermes_nb.model.event import Event
-from hermes_nb.store import damage, read, search
+from hermes_nb.store import claim as claims
+from hermes_nb.store import damage, read, reservation, search
+from hermes_nb.store.claim import Claim
 from hermes_nb.store.connection import Connection
 from hermes_nb.store.failure import DamagedStoreError
 from hermes_nb.store.follow import POLL_S, Followers
 from hermes_nb.store.ingest import ingest
 from hermes_nb.store.migration import migrate
-from hermes_nb.store.row import SearchHit, SessionRow, TurnRow
+from hermes_nb.store.reservation import Reservation, SharedLimit
+from hermes_nb.store.row import RunRow, SearchHit, SessionRow, TurnRow
 
 LOCK_TIMEOUT_S = 10.0
 _RECOVER_S = 2.0  # how long to wait for other processes to let go of a damaged file
@@ -124,6 +127,12 @@ class Store:
         found = read.events(self._reader, session_id, turn_id=turn_id, after_rowid=after_rowid, limit=limit)
         return [event for _, event in await self._guarded(found)]
 
+    async def news(
+        self, session_id: str, *, after_rowid: int = 0, without: Iterable[str] = ()
+    ) -> list[tuple[int, Event]]:
+        """(rowid, event) of a session that arrived after a row, in order of arrival; kinds in `without` left out."""
+        return await self._guarded(read.news(self._reader, session_id, after_rowid=after_rowid, without=without))
+
     async def put_session(self, row: SessionRow) -> None:
         """Create or update a session. An empty agent, title or day changes nothing; totals are not looked at."""
         await self._guarded(read.put_session(self._writer, row))
@@ -149,15 +158,47 @@ class Store:
         """
         return await self._guarded(read.turns(self._reader, session_id, since_unix_s=since_unix_s))
 
+    async def runs(self, *, limit: int = 20) -> list[RunRow]:
+        """Remote runs as they were last heard of, the newest word first."""
+        return await self._guarded(read.runs(self._reader, limit=limit))
+
     async def turn_of_key(self, key: str) -> str | None:
         """The turn that was begun under an idempotency key; None when none was."""
         return await self._guarded(read.turn_of_key(self._reader, key))
+
+    async def claim(self, wanted: Claim, *, instead_of: Claim | None = None) -> Claim:
+        """Take an idempotency key for a kernel, unless another has it; how it is held now, by whomever.
+
+        Args:
+            wanted: How it is to be held.
+            instead_of: How it is held by a kernel that is gone: then it is taken over, by one of those who try.
+        """
+        return await self._guarded(claims.claim(self._writer, wanted, instead_of=instead_of))
+
+    async def claim_of(self, key: str) -> Claim | None:
+        """How an idempotency key is held; None when it is free."""
+        return await self._guarded(claims.claim_of(self._reader, key))
+
+    async def unclaim(self, held: Claim) -> None:
+        """Free a key whose turn never began."""
+        await self._guarded(claims.unclaim(self._writer, held))
+
+    async def reserve(
+        self, wanted: Reservation, limits: Sequence[SharedLimit], is_alive: Callable[[str], bool]
+    ) -> list[float] | None:
+        """Reserve what a model call can come to, in one transaction; see `reservation.reserve`."""
+        return await self._guarded(reservation.reserve(self._writer, wanted, limits, is_alive))
+
+    async def release(self, *, call_id: str | None = None, turn_id: str | None = None) -> None:
+        """Let go of what a call, or all calls of a turn, had reserved."""
+        await self._guarded(reservation.release(self._writer, call_id=call_id, turn_id=turn_id))
 
     async def delete_session(self, session_id: str) -> None:
         """Forget a session and its events.
 
         Raises:
             SessionNotFoundError: There is none of that id.
+            UsageError: Others were forked from it.
         """
         await self._guarded(read.delete_session(self._writer, session_id))
 

@@ -82,6 +82,8 @@ def read_signature(
     space = _Namespace(function, frame)
     found: list[Parameter] = []
     given = [p for p in whole.parameters.values() if p.name not in bound]
+    if given and hasattr(function, "registry") and hasattr(function, "dispatch"):
+        given[0] = given[0].replace(kind=_KINDS.POSITIONAL_ONLY)  # functools.singledispatch looks at what comes by position
     for parameter in given[1:] if skip_first else given:
         if parameter.kind is _KINDS.VAR_POSITIONAL:
             raise ToolDefinitionError(

@@ -242,7 +242,11 @@ class _Call:
     def returned(self, collected: tuple[Any, bool]) -> ToolOutcome:
         value, is_all = collected
         shown = value if is_all else {"note": f"The generator was closed after {MAX_ITEMS:,} items.", "items": value}
-        rendered = self._render(shown)
+        try:
+            rendered = self._render(shown)
+        except Exception as exc:  # noqa: BLE001 - the tool did its work: what it gave is named
+            text = f"<{type(value).__name__}, which can't be shown: {failure.headline(exc, self._masker)}>"
+            rendered = self._render(text)
         images = images_in(value) if self._draws else ()
         return self.ended(
             ToolOutcome("ok", rendered.content, value=value, result_chars=rendered.n_chars, images=images)

@@ -25,13 +25,15 @@ _LEFT_OUT = frozenset(
 _KEPT = frozenset("caution hint important note notes tip warning warnings".split())
 
 _ANY_SECTION = re.compile(
-    r"^\s*(?:(?:[\w ]+?)\s*:\s*$|[-=~]{3,}\s*$|[:@](?:param|arg|key|type|return|rtype|raise|except|yield)|"
+    r"^\s*(?:(?:[\w ]+?)\s*:\s*$|[-=~]{2,}\s*$|#{1,6}\s|\*\*|__|[:@](?:param|arg|key|type|return|rtype|raise|except|yield)|"
     r"(?:returns?|raises?|yields?)\s*:\s)",
     re.IGNORECASE | re.MULTILINE,
 )
 _HEADER = re.compile(r"^([A-Za-z]+(?: [A-Za-z]+)?)\s*:$")
 _INLINE = re.compile(r"^(returns?|raises?|yields?)\s*:\s+\S", re.IGNORECASE)
-_UNDERLINE = re.compile(r"^(?:-{3,}|={3,}|~{3,})$")
+_UNDERLINE = re.compile(r"^(?:-{2,}|={2,}|~{2,})$")
+_HEADING = re.compile(r"^#{1,6}\s+(?P<word>\S.*?)[\s#:]*$")  # of Markdown
+_BOLD = re.compile(r"^(?P<mark>\*\*|__)(?P<word>[A-Za-z]+(?: [A-Za-z]+)?)\s*:?(?P=mark)\s*:?$")
 _FIELD = re.compile(
     r"^[:@](?P<kind>param|parameter|arg|argument|key|keyword|kwarg|kwparam|type|kwtype|var|ivar|cvar|vartype|returns?|"
     r"rtype|raises?|except|exception|yields?|ytype|meta)\b(?P<rest>[^:]*):\s*(?P<text>.*)$"
@@ -70,7 +72,7 @@ def parse(text: str | None, names: Collection[str] = ()) -> Docstring:
         return Docstring(_tidy(lines))
     reader = _Reader(lines, names)
     reader.read()
-    return Docstring(_tidy(reader.text), reader.parameters)
+    return Docstring(_tidy(reader.text) or reader.returns, reader.parameters)
 
 
 def written_doc(cls: type) -> str:
@@ -86,8 +88,15 @@ class _Reader:
         self.names = frozenset(names)
         self.text: list[str] = []
         self.parameters: dict[str, str] = {}
+        self.attributes: dict[str, str] = {}
+        self.returns = ""
 
     def read(self) -> None:
+        """Read all sections."""
+        self._read()
+        self.parameters = {**self.attributes, **self.parameters}
+
+    def _read(self) -> None:
         at = 0
         is_code = False
         while at < len(self.lines):
@@ -103,11 +112,14 @@ class _Reader:
                 end = self._end(at, start, style)
                 body = self.lines[start:end]
                 if word in _PARAMETERS:
-                    self._items(body, style)
+                    self._items(body, style, self.attributes if word == "attributes" else self.parameters)
                 elif word in _KEPT:
                     self.text += ["", f"{self.lines[at].strip()}:", *body, ""]
                 else:
                     self.text.append("")
+                    if word in ("return", "returns") and not self.returns:
+                        head = "" if style == "inline" else "Returns: "
+                        self.returns = head + " ".join(line.strip() for line in (body if head else self.lines[at:end]))
                 at = end
 
     def _header(self, at: int) -> tuple[str, str]:
@@ -117,7 +129,11 @@ class _Reader:
             return "", ""
         if _FIELD.match(line):
             return "", "field"
-        word = " ".join(line.rstrip(":").lower().split())
+        marked = _HEADING.match(line) or _BOLD.match(line)
+        word = " ".join((marked["word"] if marked else line).rstrip(":").lower().split())
+        if marked:
+            style = "markdown" if line.startswith("#") else "google"
+            return (word, style) if word in _PARAMETERS | _LEFT_OUT else ("", "")
         if at + 1 < len(self.lines) and _UNDERLINE.match(self.lines[at + 1].strip()):
             return (word, "numpy") if word in _PARAMETERS | _LEFT_OUT | _KEPT else ("", "")
         if _HEADER.match(line):
@@ -136,10 +152,14 @@ class _Reader:
 
     def _end(self, at: int, start: int, style: str) -> int:
         """Where the section that opens at `at` is over."""
+        if style == "markdown":
+            return self._next_heading(start)
         header = _indent(self.lines[at])
         first = next((line for line in self.lines[start:] if line.strip()), "")
         flush = style == "google" and _indent(first) <= header
         end = start
+        while flush and end < len(self.lines) and not self.lines[end].strip():
+            end += 1
         while end < len(self.lines):
             line = self.lines[end]
             if line.strip():
@@ -147,12 +167,22 @@ class _Reader:
                     break
                 if style == "google" and not flush and _indent(line) <= header and not self._named(line):
                     break
-                if flush and not self._item(line) and not self.lines[end - 1].strip():
+                if flush and end > start and not self._item(line) and not self.lines[end - 1].strip():
                     break
                 if style == "inline" and _indent(line) <= header and not self.lines[end - 1].strip():
                     break
             end += 1
         return end
+
+    def _next_heading(self, start: int) -> int:
+        """Where the next heading of Markdown is; a comment in a code block is none."""
+        is_code = False
+        for end in range(start, len(self.lines)):
+            line = self.lines[end].strip()
+            is_code ^= line.startswith("```")
+            if not is_code and (_HEADING.match(line) or self._header(end)[1]):
+                return end
+        return len(self.lines)
 
     def _item(self, line: str) -> re.Match[str] | None:
         return _ITEM.match(_BULLET.sub("", line.strip()))
@@ -162,7 +192,7 @@ class _Reader:
         item = self._item(line)
         return bool(item) and item["name"] in self.names  # type: ignore[index]
 
-    def _items(self, body: list[str], style: str) -> None:
+    def _items(self, body: list[str], style: str, into: dict[str, str]) -> None:
         import griffe
 
         filled = [line for line in body if line.strip()]
@@ -175,7 +205,7 @@ class _Reader:
             # griffe dedents all lines but the first together: a summary keeps the items indented under "Args:".
             head = ["-", "", "Args:"]
             sections = griffe.parse_google(griffe.Docstring("\n".join(head + self._google(filled))), warnings=False)
-        self._keep(sections)
+        self._keep(sections, into)
 
     def _google(self, lines: list[str]) -> list[str]:
         """Each item at four spaces and what continues it at eight, whatever the docstring's own indentation."""
@@ -211,10 +241,10 @@ class _Reader:
 
             value = " ".join([match["text"], *(line.strip() for line in self.lines[at + 1 : end])]).strip()
             name = match["rest"].split()[-1].lstrip("*\\")
-            self._keep(griffe.parse_sphinx(griffe.Docstring(f":param {name}: {value}"), warnings=False))
+            self._keep(griffe.parse_sphinx(griffe.Docstring(f":param {name}: {value}"), warnings=False), self.parameters)
         return end
 
-    def _keep(self, sections: Sequence[Any]) -> None:
+    def _keep(self, sections: Sequence[Any], into: dict[str, str]) -> None:
         for section in sections:
             if section.kind.value != "parameters":
                 continue
@@ -222,7 +252,7 @@ class _Reader:
                 kind = str(item.annotation or "")
                 description = " ".join((item.description or (kind if " " in kind else "")).split())
                 if description:
-                    self.parameters.setdefault(item.name.lstrip("*"), description)
+                    into.setdefault(item.name.lstrip("*"), description)
 
 
 def _numpy(lines: list[str]) -> list[str]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import enum
+import fractions
 import json
 import math
+import zoneinfo
 from typing import Any
 
 from hermes_nb.tools import variable
@@ -29,6 +31,12 @@ def to_json(value: Any) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, dict):
         return {k if isinstance(k, str) else str(to_json(k)): to_json(v) for k, v in value.items()}
+    if hasattr(type(value), "get_secret_value"):
+        raise ValueError("a secret is not told")
+    if isinstance(value, zoneinfo.ZoneInfo) and value.key:
+        return value.key
+    if isinstance(value, fractions.Fraction):
+        return str(value)
     base = {"int": int, "float": float, "bool": bool, "str": str}.get(variable.scalar_base(type(value)) or "")
     try:
         plain = to_jsonable_python(base(value) if base else value, bytes_mode="base64")

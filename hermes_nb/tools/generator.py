@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -79,6 +80,9 @@ def _generator() -> type[GenerateJsonSchema]:
             return _bounded(super().timedelta_schema(schema), schema)
 
         def enum_schema(self, schema: Any) -> dict[str, Any]:
+            if issubclass(schema["cls"], enum.Flag):
+                words = ", ".join(f"{m.value} = {m.name}" for m in schema["cls"])
+                return {"type": "integer", "minimum": 0, NOTE: f"A sum of: {words}; 0 for none."}
             made = super().enum_schema(schema)
             if all(isinstance(m.value, int) for m in schema["cls"]):
                 made[NOTE] = "Meaning: " + ", ".join(f"{m.value} = {m.name}" for m in schema["cls"]) + "."
@@ -86,6 +90,11 @@ def _generator() -> type[GenerateJsonSchema]:
 
         def dataclass_schema(self, schema: Any) -> dict[str, Any]:
             return self._closed(super().dataclass_schema(schema), schema)
+
+        def dataclass_args_schema(self, schema: Any) -> dict[str, Any]:
+            taken = [f for f in schema["fields"] if f.get("init", True)]  # the class fills the others itself
+            schema = {**schema, "fields": taken}
+            return super().dataclass_args_schema(schema)
 
         def typed_dict_schema(self, schema: Any) -> dict[str, Any]:
             return self._closed(super().typed_dict_schema(schema), schema)

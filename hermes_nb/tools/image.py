@@ -14,6 +14,8 @@ from hermes_nb.model.content import ContentPart
 MAX_BYTES = 20_000_000  # what the large providers take at most for one image
 MAX_ALONG = 4  # images that are sent along with one result of a tool
 MAX_ALONG_CHARS = 4_000_000  # of base64, each
+_MAX_PARTS = 64  # of a list of axes or lines, which may all be of one figure
+_PNG_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
 
 # First bytes -> MIME type: the formats that models take.
 _KINDS = (
@@ -49,18 +51,41 @@ def images_in(value: Any) -> list[ContentPart]:
 
     A Plotly figure is none of them: drawing one starts a browser.
     """
-    values = value if isinstance(value, list | tuple) and len(value) <= MAX_ALONG else [value]
     found: list[ContentPart] = []
-    for one in values:
+    for one in _drawn_once(value):
         if isinstance(one, str | Path) or _is(one, "plotly.graph_objects", "Figure"):
             continue  # a text is no name of a file here
         try:
             part = image_part("it", one)
-        except UsageError:
+        except UsageError:  # what can't be drawn is still described
             continue
         if len(part.data) <= MAX_ALONG_CHARS:
             found.append(part)
     return found
+
+
+def _drawn_once(value: Any) -> list[Any]:
+    """What a value is or lists; for what is part of a figure (axes, the lines of a plot) that figure, once."""
+    if _is(value, "numpy", "ndarray") and value.dtype == object and value.size <= _MAX_PARTS:
+        value = value.ravel().tolist()
+    listed = value if isinstance(value, list | tuple) and len(value) <= _MAX_PARTS else [value]
+    figures: list[Any] = []
+    for one in listed:
+        figure = _figure_of(one)
+        if figure is None or not any(figure is known for known in figures):
+            figures.append(one if figure is None else figure)
+    return figures if len(figures) <= MAX_ALONG else []
+
+
+def _figure_of(value: Any) -> Any:
+    """The matplotlib figure that a value is, or is part of; also that of a seaborn grid. None when there is none."""
+    if _is(value, "matplotlib.figure", "Figure"):
+        return value
+    if _is(value, "matplotlib.artist", "Artist") or type(value).__module__.startswith("seaborn."):
+        figure = getattr(value, "figure", None)
+        figure = getattr(figure, "figure", figure)  # of a subfigure
+        return figure if _is(figure, "matplotlib.figure", "Figure") else None
+    return None
 
 
 def _bytes(name: str, value: Any) -> bytes:
@@ -71,11 +96,12 @@ def _bytes(name: str, value: Any) -> bytes:
             return Path(value).expanduser().read_bytes()
         except OSError as exc:
             raise UsageError(f"{name} can't be read as a file: {exc.strerror or exc}.") from exc
-    figure = value.get_figure() if _is(value, "matplotlib.axes", "Axes") else value
-    if _is(figure, "matplotlib.figure", "Figure"):
-        return _written(lambda file: figure.savefig(file, format="png", bbox_inches="tight"))
+    figure = _figure_of(value)
+    if figure is not None:
+        return _written(name, lambda file: figure.savefig(file, format="png", bbox_inches="tight"))
     if _is(value, "PIL.Image", "Image"):
-        return _written(lambda file: value.save(file, format="PNG"))
+        mode = value.mode if value.mode in _PNG_MODES else "I;16" if value.mode == "I" else "RGB"
+        return _written(name, lambda file: value.convert(mode).save(file, format="PNG"))
     if _is(value, "IPython.display", "Image") and isinstance(value.data, bytes):
         return bytes(value.data)
     if _is(value, "plotly.graph_objects", "Figure"):
@@ -97,7 +123,10 @@ def _is(value: Any, module: str, name: str) -> bool:
     return isinstance(found, type) and isinstance(value, found)
 
 
-def _written(write: Any) -> bytes:
+def _written(name: str, write: Any) -> bytes:
     file = io.BytesIO()
-    write(file)
+    try:
+        write(file)
+    except Exception as exc:
+        raise UsageError(f"{name} can't be drawn: {type(exc).__name__}: {exc}".rstrip(".") + ".") from exc
     return file.getvalue()

@@ -50,15 +50,8 @@ def renewed(tools: Sequence[Tool], variables: Mapping[str, Any]) -> tuple[list[T
         except ToolError as exc:
             new = old
             said.append(f"Tool {old.name} was redefined, but can't be a tool: {exc} The one before is kept.")
-        if new is not old and not is_same_to_the_model(old, new):
-            said.append(f"Tool {old.name} was redefined: from this turn on the model sees its new form.")
         now.append(new)
     return now, said
-
-
-def is_same_to_the_model(one: Tool, other: Tool) -> bool:
-    """Whether a model is told the same of both, and both run in the same way."""
-    return one.definition() == other.definition() and (one.is_async, one.parallel) == (other.is_async, other.parallel)
 
 
 def _same_place(found: Any, old: Tool) -> bool:

@@ -291,7 +291,28 @@ def _shape_by_protocol(value: Any) -> Shape:
         return Scalar(f"<partial of {printed(value.func)}>"[:300])
     if isinstance(value, Iterator) and not isinstance(value, io.IOBase):
         return _unread(value)
-    return Text(printed(value))
+    return Text(_rich_text(value) or printed(value))
+
+
+def _rich_text(value: Any) -> str:
+    """What an object without a repr that says anything shows in a notebook: as Markdown, LaTeX, text or HTML; or ""."""
+    kind = type(value)
+    if getattr(kind, "__repr__", None) is not object.__repr__ and kind.__module__.partition(".")[0] != "IPython":
+        return ""
+    for name in ("_repr_markdown_", "_repr_latex_", "_repr_mimebundle_", "_repr_html_"):
+        try:
+            shown = getattr(kind, name)(value) if hasattr(kind, name) else None
+            shown = shown[0] if isinstance(shown, tuple) and shown else shown
+            if isinstance(shown, Mapping):
+                shown = next((shown[mime] for mime in _MIME_TYPES if shown.get(mime)), None)
+        except Exception:  # noqa: BLE001 - the next one may do
+            shown = None
+        if isinstance(shown, str) and shown:
+            return shown
+    return ""
+
+
+_MIME_TYPES = ("text/markdown", "text/latex", "text/plain", "text/html")
 
 
 _BASES: tuple[tuple[Any, Callable[[Any], Shape]], ...] = (

@@ -5,12 +5,14 @@ from __future__ import annotations
 import collections.abc
 import enum
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Mapping
 from typing import Any
 
 from hermes_nb.tools.coreschema import Named
+from hermes_nb.tools.variable import Array
 
 _LISTS = (
     collections.abc.Iterable,
@@ -92,11 +94,17 @@ def takes_none(annotation: Any) -> bool:
 class _Preparer:
     def __init__(self, scope: Mapping[str, Any]) -> None:
         self._scope = scope
+        self._open: list[Any] = []  # aliases that are being looked into
+        self._recursive: list[Any] = []
         self._records: dict[Any, Any] = {}  # TypedDict -> its translation, also while that is being made
 
     def of(self, annotation: Any) -> Any:
+        import typing_extensions
+
         if annotation is None or annotation is Any or annotation is Ellipsis:
             return annotation
+        if isinstance(annotation, (typing_extensions.TypeAliasType, getattr(typing, "TypeAliasType", ()))):
+            return self._alias(annotation)
         origin = typing.get_origin(annotation)
         if origin is typing.Annotated:
             first, *metadata = typing.get_args(annotation)
@@ -104,8 +112,26 @@ class _Preparer:
         if origin is typing.Literal:
             return _literal(annotation)
         if origin in (typing.Union, types.UnionType):
-            return typing.Union[tuple(self.of(a) for a in typing.get_args(annotation))]  # noqa: UP007
+            return typing.Union[tuple(self.of(a) for a in _array_like(typing.get_args(annotation)))]  # noqa: UP007
+        if origin in (typing.Unpack, typing_extensions.Unpack) or getattr(annotation, "__unpacked__", False):
+            raise Unfit("pydantic knows no part of a tuple that repeats", "Use tuple[T, ...], or a list")
         return self._leaf(annotation) if origin is None else self._generic(annotation, origin)
+
+    def _alias(self, alias: Any) -> Any:
+        """What an alias (`type X = ...`) stands for; one that contains itself stays, for pydantic to resolve."""
+        if alias is _numpy_array_like():
+            return typing.Union[_ARRAY_LIKE]  # noqa: UP007 - built from a tuple
+        if isinstance(alias.__value__, str):
+            return alias
+        if alias in self._open:
+            self._recursive.append(alias)
+            return alias
+        self._open.append(alias)
+        try:
+            made = self.of(alias.__value__)
+        finally:
+            self._open.pop()
+        return alias if alias in self._recursive else made
 
     def _leaf(self, annotation: Any) -> Any:
         from pydantic import AfterValidator
@@ -191,6 +217,22 @@ def keys_of(record: Any, scope: Mapping[str, Any]) -> dict[str, tuple[Any, bool]
             (kind,) = typing.get_args(kind)
         keys[key] = (kind, is_required)
     return keys
+
+
+# What a model can give for numpy's `ArrayLike`, a union of private protocols (from numpy 2.5 on an alias of one).
+_ARRAY_LIKE = (typing.Annotated[Any, Named((Array, list))], list[Any], float)
+
+
+def _numpy_array_like() -> Any:
+    return getattr(sys.modules.get("numpy.typing"), "ArrayLike", None)
+
+
+def _array_like(alternatives: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The alternatives of a union, with `_ARRAY_LIKE` for those of numpy's."""
+    like = typing.get_args(_numpy_array_like())
+    if not like or not all(one in alternatives for one in like):
+        return alternatives
+    return (*_ARRAY_LIKE, *(one for one in alternatives if one not in like))
 
 
 def _is_annotation(argument: Any) -> bool:

@@ -9,7 +9,16 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class Array(Protocol):
+    """What numpy can make an array of: an array, a Series, a tensor."""
+
+    def __array__(self) -> Any:
+        """The array."""
+
 
 MOST_NAMES = 20  # how many variables an error lists
 
@@ -39,8 +48,8 @@ def scalar_base(wanted: Any) -> str | None:
 
 def type_name(wanted: Any) -> str:
     """How a person calls the type: `pandas.DataFrame`, `MyClass`, `callable`, `pandas.DataFrame or numpy.ndarray`."""
-    if wanted is Callable:
-        return "callable"
+    if wanted is Callable or wanted is Array:
+        return "callable" if wanted is Callable else "array"
     if isinstance(wanted, tuple):
         return " or ".join(type_name(w) for w in wanted)
     name = getattr(wanted, "__qualname__", None) or getattr(wanted, "__name__", None) or str(wanted)

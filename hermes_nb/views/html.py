@@ -14,7 +14,7 @@ from hermes_nb.views._listing import MAX_ROWS, Listing, listing
 from hermes_nb.views._prose import to_html
 from hermes_nb.views._source import Source, folder_of
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ERROR_CHARS, MAX_CHARS, Piece, Row, cut_html, is_log_shown, valid
+from hermes_nb.views.rows import ERROR_CHARS, MAX_CHARS, Piece, Row, cut_html, is_log_shown, valid, visible
 
 STYLE = """
 .hnb{font-family:var(--jp-content-font-family,system-ui,sans-serif);font-size:var(--jp-content-font-size1,14px);\
@@ -112,7 +112,7 @@ def _linked(piece: Piece, value: str) -> str:
 
 
 def _log_html(row: Row) -> str:
-    lines = _escape("\n".join(p.text for p in row.detail))
+    lines = _escape(visible("\n".join(p.text for p in row.detail)))
     is_open = " open" if is_log_shown(row) else ""
     return (
         f'<details class="hnb-log"{is_open}><summary><span class="hnb-icon">{row.icon}</span> <b>{_escape(row.label)}</b>'

@@ -26,6 +26,11 @@ class Place:
         """False where only the final form can be shown, as under `%%capture`."""
         return self._outlet.can_update
 
+    @property
+    def keeps_place(self) -> bool:
+        """Whether the front end is known to replace an output by its display id."""
+        return self._outlet.keeps_place
+
     def show(self, bundle: Mapping[str, Any]) -> None:
         """Show a MIME bundle."""
         self._outlet.send(bundle, display_id=self._display_id, update=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_nb.flyte.preflight import checked, preflight
-from hermes_nb.flyte.report import render
+from hermes_nb.flyte.report import render, render_whole
 from hermes_nb.flyte.runtime import Flyte
 from hermes_nb.flyte.submit import request_of, submit
 from hermes_nb.model.event import Event, EventNumberer
@@ -78,8 +78,10 @@ async def medians() -> dict[str, float]:
             for name, act in (("plain flyte.run", plain), ("promote: look and submit", ours), ("preflight", looked)):
                 found[f"{name}, s"] = await _median(act)
         hermes.close()
+    found["promote over plain flyte.run, s"] = found["promote: look and submit, s"] - found["plain flyte.run, s"]
     for n_spans in (50, 1_000):
-        found[f"Timeline tab of {n_spans:,} spans, kB"] = len(render(a_log(n_spans)).encode()) / 1000
+        for when, view in (("while it runs", render), ("at the end", render_whole)):
+            found[f"Timeline tab of {n_spans:,} spans {when}, kB"] = len(view(a_log(n_spans)).encode()) / 1000
     return found
 
 

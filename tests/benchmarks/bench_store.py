@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hermes_nb.model.event import Event
+from hermes_nb.sessions.session import Session
 from hermes_nb.store.sqlite import Store
 
 N_EVENTS, N_BATCH, N_SESSION = 200_000, 1_000, 10_000
@@ -60,6 +61,9 @@ async def _alone(path: Path) -> list[tuple[str, str]]:
     began_s = time.perf_counter()
     n_read = len(await store.events("s"))
     open_s = time.perf_counter() - began_s
+    began_s = time.perf_counter()
+    await Session.load(store, "s")
+    load_s = time.perf_counter() - began_s
     singles_s = []
     for batch in batches("single", 200, 1):
         began_s = time.perf_counter()
@@ -72,6 +76,7 @@ async def _alone(path: Path) -> list[tuple[str, str]]:
         ("memory grown meanwhile", f"{grown_mb:.1f} MB"),
         ("ingest of one event, median", f"{statistics.median(singles_s) * 1e3:.2f} ms"),
         (f"a session of {n_read:,} events opens, among {N_EVENTS:,}", f"{open_s * 1e3:.0f} ms"),
+        ("the same as a conversation that goes on", f"{load_s * 1e3:.0f} ms"),
         ("follow: from ingest asked to event had, median", f"{statistics.median(latencies_s) * 1e3:.2f} ms"),
         ("follow: the same, slowest of 200", f"{max(latencies_s) * 1e3:.2f} ms"),
     ]

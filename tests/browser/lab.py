@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+LAB_EXTENSION = Path(__file__).resolve().parents[2] / "hermes_nb" / "labextension"
 DARK = {"@jupyterlab/apputils-extension:themes": {"theme": "JupyterLab Dark"}}
 # All cells are in the page, also those below the fold.
 _SETTINGS: dict[str, Mapping[str, Any]] = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}
@@ -35,6 +36,7 @@ class LabServer:
         root: The folder it serves.
         app: `lab` or `notebook`.
         settings: Values by Lab plug-in id, over the stock ones.
+        lab_extension: Load this package's extension, from the working tree.
         env: Variables over this process's environment.
         start_timeout_s: How long it may take to answer.
         extra_args: More arguments of the server.
@@ -46,6 +48,7 @@ class LabServer:
         *,
         app: str = "lab",
         settings: Mapping[str, Mapping[str, Any]] | None = None,
+        lab_extension: bool = False,
         env: Mapping[str, str] | None = None,
         start_timeout_s: float = 90,
         extra_args: Sequence[str] = (),
@@ -55,6 +58,7 @@ class LabServer:
         self.token = secrets.token_hex(16)
         self.port = 0
         self._settings = {**_SETTINGS, **(settings or {})}
+        self._lab_extension = lab_extension
         self._env = dict(env or {})
         self._start_timeout_s = start_timeout_s
         self._extra_args = tuple(extra_args)
@@ -118,12 +122,18 @@ class LabServer:
             "JUPYTER_PLATFORM_DIRS": "1",
             **self._env,
         }
+        extra_args = [*self._extra_args]
+        if self._lab_extension:
+            (self._folder / "labextensions").mkdir()
+            (self._folder / "labextensions" / "hermes-nb").symlink_to(LAB_EXTENSION)
+            extra_args.append(f"--LabServerApp.extra_labextensions_path={self._folder / 'labextensions'}")
+        app = "LabApp" if self.app == "lab" else "JupyterNotebookApp"
         self.port = _free_port()
         command = [
             sys.executable, "-m", "jupyterlab" if self.app == "lab" else self.app,
             "--no-browser", "--ip=127.0.0.1", f"--port={self.port}", "--ServerApp.port_retries=0",
             f"--IdentityProvider.token={self.token}", f"--ServerApp.root_dir={self.root}",
-            "--LabApp.expose_app_in_browser=True", "--ServerApp.allow_root=True", *self._extra_args,
+            f"--{app}.expose_app_in_browser=True", "--ServerApp.allow_root=True", *extra_args,
         ]  # fmt: skip
         with (self._folder / "server.log").open("wb") as log:
             self._process = subprocess.Popen(

@@ -23,6 +23,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -39,6 +40,8 @@ _IGNORED = (
     re.compile(r"favicon"),
     re.compile(r"Failed to load resource.*\b(404|403)\b.*(me|settings|translations|lsp|workspaces)"),
 )
+# JupyterLab 4.4, not 4.6: its table of contents, told of a cell that has no heading yet, writes these errors.
+_OLD_CONTENTS = re.compile(r"TypeError: Cannot (?:set|read) properties of undefined \((?:setting|reading) 'isRunning'\)")
 _LOCAL_HOSTS = {"127.0.0.1", "localhost", "[::1]", "", None}
 _CELLS = "[...document.querySelectorAll('.jp-Notebook .jp-Cell')]"
 _OUTPUTS = "[...c.querySelectorAll('.jp-OutputArea-output')]"
@@ -107,8 +110,8 @@ class Browser:
         page = pages[0] if pages and pages[0].url == "about:blank" else self._context.new_page()
         self._watch(page)
         # A workspace each, else a second tab is redirected to another one.
-        workspace = f"nbcheck-{secrets.token_hex(4)}"
-        url = f"{self.lab.url}/lab/workspaces/{workspace}/tree/{quote(notebook)}?token={self.lab.token}"
+        place = f"lab/workspaces/nbcheck-{secrets.token_hex(4)}/tree" if self.lab.app == "lab" else "notebooks"
+        url = f"{self.lab.url}/{place}/{quote(notebook)}?token={self.lab.token}"
         page.goto(url, timeout=timeout_s * 1000)
         opened = Notebook(self, page)
         opened.wait_for(
@@ -122,7 +125,8 @@ class Browser:
 
     def assert_clean(self) -> None:
         """Fail when the console has an error or the page asked for something off this machine."""
-        problems = [f"console: {e}" for e in self.errors] + [f"left this machine: {u}" for u in self.external]
+        errors = [e for e in self.errors if not (_OLD_CONTENTS.search(e) and version("jupyterlab").startswith("4.4."))]
+        problems = [f"console: {e}" for e in errors] + [f"left this machine: {u}" for u in self.external]
         if problems:
             raise CheckError("The page was not clean:\n  " + "\n  ".join(problems[:20]))
 

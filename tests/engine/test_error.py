@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import Cut, Raw, Refusal, ToolCall
+from hermes_nb.engine.endpoint import Cut, Raw, Refusal, ToolCall, Usage
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -157,12 +157,18 @@ def test_max_turns_ends_with_a_recorded_summary(shared: Worker, script: Script) 
     tools = [spec("step", args=["x"])]
     shared.bind(script.url, agent_id="limited", tools=tools, max_turns=2)
     shared.tools["step"] = lambda x: x
-    script.in_turn([ToolCall("1", "step", '{"x":"1"}')], [ToolCall("2", "step", '{"x":"2"}')], ["In short."])
+    usage = Usage({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
+    steps = [[ToolCall(n, "step", f'{{"x":"{n}"}}'), usage] for n in ("1", "2")]
+    script.in_turn(*steps, ["In short.", usage])
     done = shared.run("go", agent_id="limited", tools=tools)
     assert (done["status"], done["text"], done["n_model_calls"]) == ("max_turns", "In short.", 3)
+    assert done["usage"] == {"input_tokens": 30, "output_tokens": 15}  # the summary's among them
     last = shared.events(done["turn_id"])[-1]
     assert (last["kind"], last["data"]["status"]) == ("turn.completed", "max_turns")
     assert shared.events(done["turn_id"], "model.completed")[-1]["data"]["text"] == "In short."
+    script.in_turn(["Paid again."])
+    again = shared.run("go", agent_id="limited", tools=tools, turn_id=done["turn_id"], attempt=2)
+    assert (again["status"], again["text"], len(script.requests)) == ("max_turns", "In short.", 0)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -8,11 +10,11 @@ from hermes_nb.engine.fingerprint import fingerprint, with_date, with_prompts
 
 SYSTEM = """You are Hermes.
 
-Host: Linux (6.1.0)
-User home directory: /home/{user}
-Current working directory: /home/{user}/work
-
-Active Hermes profile: default. Other profiles (if any) live under /home/{user}/.hermes/profiles/<name>/.
+Host: Linux ({release})
+User home directory: {home}
+Current working directory: {cwd}
+{toolchain}
+Active Hermes profile: default. Other profiles (if any) live under {hermes_home}/profiles/<name>/.
 
 Conversation started: {day}
 Model: {model}
@@ -21,8 +23,14 @@ Provider: {provider}
 Answer from the data."""
 
 
-def request(user: str = "ann", day: str = "Sunday, November 29, 2026", **more: Any) -> dict[str, Any]:
-    system = SYSTEM.format(user=user, day=day, model=more.pop("said_model", "m"), provider=more.pop("provider", "custom"))
+FACTS = {
+    "release": "6.1.0", "home": "/u/ann", "cwd": "/u/ann/work", "hermes_home": "/u/ann/.hermes", "toolchain": "",
+    "day": "Sunday, November 29, 2026", "model": "m", "provider": "custom",
+}  # fmt: skip
+
+
+def request(facts: Mapping[str, str] = MappingProxyType({}), **more: Any) -> dict[str, Any]:
+    system = SYSTEM.format(**{**FACTS, **facts})
     return {
         "model": "m",
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": "hi"}],
@@ -34,9 +42,13 @@ def request(user: str = "ann", day: str = "Sunday, November 29, 2026", **more: A
 @pytest.mark.parametrize(
     "other",
     [
-        request(user="bob"),
-        request(day="Monday, November 30, 2026"),
-        request(provider="offline", said_model="x"),
+        request({"release": "5.15.0-microsoft"}),
+        request({"home": "/root"}),
+        request({"cwd": "/srv/x"}),
+        request({"hermes_home": "/tmp/elsewhere/home"}),
+        request({"toolchain": "\nPython toolchain: python3=3.12, pip→missing, PEP 668=yes.\n"}),
+        request({"day": "Monday, November 30, 2026"}),
+        request({"provider": "offline", "model": "x"}),
         request(timeout=9),
         request(stream=True),
         {k: request()[k] for k in reversed(request())},
@@ -72,8 +84,8 @@ def test_what_the_model_reads_matters(other: dict[str, Any]) -> None:
 )
 def test_the_sent_date_becomes_the_first_day_and_nothing_else_changes(body: Any) -> None:
     today, first = "Sunday, November 29, 2026", "Thursday, January 15, 2026"
-    sent = SYSTEM.format(user="ann", day=today, model="m", provider="p") + f"\nConversation started: {today}"
-    want = SYSTEM.format(user="ann", day=first, model="m", provider="p") + f"\nConversation started: {today}"
+    sent = SYSTEM.format(**{**FACTS, "day": today}) + f"\nConversation started: {today}"
+    want = SYSTEM.format(**{**FACTS, "day": first}) + f"\nConversation started: {today}"
     assert with_date(body(sent), first) == body(want)
 
 

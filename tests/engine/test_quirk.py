@@ -38,6 +38,7 @@ facts["dumps_requests"] = "request_dump_" in inspect.getsource(agent_runtime_hel
 facts["hints"] = hasattr(agent._subdirectory_hints, "check_tool_call")
 summary = inspect.getsource(chat_completion_helpers.handle_max_iterations)
 facts["summary_bypasses_middleware"] = '_ensure_primary_openai_client(reason="iteration_limit_summary")' in summary
+facts["summary_calls"] = all(f"agent.{call}(" in summary for call in ("_anthropic_messages_create", "_run_codex_stream"))
 facts["waits_are_buffered"] = all(
     text in inspect.getsource(conversation_loop)
     for text in ('_buffer_status(f"⏳ Retrying in {wait_time:.1f}s (attempt', 'Waiting {wait_time:.1f}s (attempt'))
@@ -59,6 +60,13 @@ facts["owned_names_are_refused_silently"] = registry.get_toolset_for_tool("termi
 from types import SimpleNamespace as N
 calls = [N(id=str(i), function=N(name="f", arguments="{}")) for i in range(2)]
 facts["identical_calls_are_dropped"] = len(agent._deduplicate_tool_calls(calls)) == 1
+twice = [{"role": "user", "content": "q"}]
+for n in "12":
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    twice.append({"role": "assistant", "content": "", "tool_calls": [call]})
+    twice.append({"role": "tool", "tool_call_id": "c", "content": n})
+facts["ids_used_again_are_dropped"] = [
+    m["content"] for m in agent._sanitize_api_messages(twice) if m["role"] == "tool"] == ["1"]
 facts["asks_no_one_about_scripts"] = __import__("tools.approval", fromlist=["x"]).check_execute_code_guard(
     "import os", "local")["approved"]
 facts["approves_by_model"] = "smart" == __import__("hermes_cli.config", fromlist=["x"]).DEFAULT_CONFIG["approvals"]["mode"]
@@ -86,9 +94,9 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     "fact",
     [
         "stdout_is_wrapped", "verify_is_true", "dumps_requests", "hints", "summary_bypasses_middleware",
-        "waits_are_buffered", "prewarms_openrouter", "probes_endpoints", "middleware_fails_open",
+        "summary_calls", "waits_are_buffered", "prewarms_openrouter", "probes_endpoints", "middleware_fails_open",
         "owned_names_are_refused_silently", "identical_calls_are_dropped", "asks_no_one_about_scripts",
-        "approves_by_model", "interrupt_stays",
+        "ids_used_again_are_dropped", "approves_by_model", "interrupt_stays",
     ],
 )  # fmt: skip
 def test_the_quirk_is_still_there(facts: dict[str, Any], fact: str) -> None:
@@ -107,6 +115,66 @@ def test_tools_the_loop_answers_itself_are_known() -> None:
     for name in ("todo", "memory", "session_search", "clarify", "delegate_task"):
         assert f'function_name == "{name}"' in text
         assert name in quirk.LOOP_TOOLS
+
+
+class Ear:
+    """Hears what `quirk.listen` tells, and lets summaries through."""
+
+    is_stopping = False
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.n_unseen = 0
+
+    def call_model(self, request: Any, next_call: Any, context: Any) -> Any:
+        self.asked.append((request, context["api_request_id"]))
+        return next_call(request)
+
+    def on_unseen_summary(self) -> None:
+        self.n_unseen += 1
+
+
+class FakeAgent:
+    """The calls of `agent.chat_completion_helpers.handle_max_iterations`, by API mode."""
+
+    model, provider = "m", "p"
+
+    def __init__(self, api_mode: str) -> None:
+        self.api_mode = api_mode
+
+    def _handle_max_iterations(self, messages: Any, n: int) -> Any:
+        if self.api_mode == "codex_responses":
+            return self._run_codex_stream({"input": messages})
+        if self.api_mode == "anthropic_messages":
+            return self._anthropic_messages_create({"messages": messages})
+        return "by another way"
+
+    def _run_codex_stream(self, request: Any) -> Any:
+        return f"codex {request}"
+
+    def _anthropic_messages_create(self, request: Any) -> Any:
+        return f"anthropic {request}"
+
+
+@pytest.mark.parametrize(
+    ("api_mode", "answer", "asked", "n_unseen"),
+    [
+        ("codex_responses", "codex {'input': ['q']}", {"input": ["q"]}, 0),
+        ("anthropic_messages", "anthropic {'messages': ['q']}", {"messages": ["q"]}, 0),
+        ("bedrock_converse", "by another way", None, 1),
+    ],
+)
+def test_a_summary_is_heard_in_each_api_mode_or_said_to_be_unseen(
+    api_mode: str, answer: str, asked: Any, n_unseen: int
+) -> None:
+    agent: Any = FakeAgent(api_mode)
+    ear: Any = Ear()
+    end = quirk.listen(agent, ear)
+    assert agent._handle_max_iterations(["q"], 3) == answer
+    assert ear.asked == ([(asked, "iteration_limit_summary")] if asked else [])
+    assert ear.n_unseen == n_unseen
+    end()
+    assert vars(agent) == {"api_mode": api_mode}
 
 
 class _Upstream:

@@ -32,7 +32,7 @@ def missing() -> str | None:
     return None
 
 
-collect_ignore = ["loopback_tasks.py", "loopback_agent.py", "adapter_tasks.py", "trap_script.py"]
+collect_ignore = ["loopback_tasks.py", "loopback_agent.py", "adapter_tasks.py", "trap_script.py", "reach_script.py"]
 if missing():
     collect_ignore_glob = ["test_*.py"]
 

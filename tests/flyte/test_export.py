@@ -101,6 +101,55 @@ def test_it_is_readable_and_names_no_notebook(tmp_path: Path) -> None:
     assert text.index("import flyte") < text.index("env = flyte.TaskEnvironment") < text.index("@tool")
 
 
+def test_names_of_annotations_and_defaults_come_along(tmp_path: Path) -> None:
+    cell = """
+import datetime as dt
+from decimal import Decimal
+from typing import Annotated, Literal
+
+import pandas as pd
+from pydantic import BaseModel
+
+LIMIT = 3
+
+class Order(BaseModel):
+    day: dt.date
+    price: Decimal = Decimal(1)
+
+def rows(
+    kind: Literal["gold", "silver"], orders: list[Order] | None = None, n: Annotated[int, "most"] = LIMIT,
+) -> "list[dict[str, int]]":
+    'Rows.'
+    return pd.DataFrame({"n": [n]}).to_dict("records")
+"""
+    file = tmp_path / "cell_2.py"
+    file.write_text(cell)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(cell, str(file), "exec"), names)
+    for name in ("Order",):
+        names[name].__module__ = "__main__"
+    with opened(tmp_path / "state") as hermes:
+        model = Model("m", "custom", "https://models.example/v1")
+        plan = checked(hermes.bind(Agent("orders", "List.", model, tools=[names["rows"]])), Flyte(**REMOTE))
+        text = source(plan)
+    for line in ("import datetime as dt", "from typing import Literal", "from typing import Annotated", "LIMIT = 3",
+                 "import pandas as pd", "from decimal import Decimal", "from pydantic.main import BaseModel"):  # fmt: skip
+        assert line in text, text
+    assert text.index("class Order") < text.index("def rows")
+    compile(text, "orders.py", "exec")
+
+
+def test_a_key_is_never_written_out(tmp_path: Path) -> None:
+    names = notebook(tmp_path)
+    names["RATES"] = {"gold": "ghp_" + "a1B2" * 9}
+    with opened(tmp_path / "state") as hermes:
+        plan = planned(hermes, names, Model("m", "custom", "https://models.example/v1"))
+        with pytest.raises(UsageError, match="RATES") as refused:
+            export(plan, tmp_path / "shop.py")
+    assert "ghp_" not in str(refused.value)
+    assert not (tmp_path / "shop.py").exists()
+
+
 def test_what_has_no_source_is_refused(tmp_path: Path) -> None:
     names = notebook(tmp_path)
     names["RATES"] = {"gold": object()}

@@ -9,11 +9,11 @@ from pathlib import Path
 import flyte.remote
 import pytest
 
-from hermes_nb.testing import Hang, ScriptedModel
+from hermes_nb.testing import Call, Hang, ScriptedModel
 from tests.flyte.loopback import LoopbackPlane
 from tests.flyte.loopback.state import ABORTED
-from tests.flyte.scripts import TWO_CITIES, asked, by_turn
-from tests.magics.kernel import Kernel
+from tests.flyte.scripts import TWO_CITIES, asked, by_turn, n_replies
+from tests.magics.kernel import Cell, Kernel
 
 pytestmark = [pytest.mark.kernel, pytest.mark.timeout(300)]
 
@@ -36,6 +36,15 @@ def get_weather(city: str) -> dict:
     return {"city": city, "celsius": TABLE[city]}
 analyst = Agent("analyst", "Be brief.", model, tools=[get_weather])
 %hermes agent analyst
+"""
+LOOKER = """
+@tool(remote="inline")
+def look(city: str) -> str:
+    "Look at a city."
+    print("looking at", city)
+    return "sunny"
+looker = Agent("looker", "Be brief.", model, tools=[look])
+%hermes agent looker
 """
 
 
@@ -63,7 +72,7 @@ def test_there_and_back(plane: LoopbackPlane, kernel: Kernel) -> None:
         remote = kernel.run("%%hermes promote analyst --on cluster -o there\nWeather in Paris and Rome?")
         assert remote.error is None, remote.error
         assert "Both sunny." in remote.text
-        assert "flyte.run" in remote.text
+        assert "Flyte — succeeded" in remote.text
         same = "[here.text == there.text, len(here.frame()) == len(there.frame()), here.session_id == there.session_id]"
         assert kernel.value(same) == [True, True, True]
         touched = kernel.run("print(sys.excepthook == hook, sys.stdout.__class__.__name__)")
@@ -95,13 +104,32 @@ def test_a_restarted_kernel_takes_its_run_up_again(plane: LoopbackPlane, tmp_pat
     assert asked(model) == [0, 1, 2]
 
 
-def test_an_interrupt_aborts_the_run(plane: LoopbackPlane, kernel: Kernel) -> None:
-    with ScriptedModel(lambda request: Hang()) as model:
-        for cell in (SETUP.format(init=plane.init_kwargs(), url=model.base_url), AGENT):
+def look_once() -> Call:
+    return Call("look", {"city": "Rome"}, usage={"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25})
+
+
+def live(cell: Cell) -> str:
+    """What a cell shows now, as Markdown."""
+    return "\n".join(data.get("text/markdown", "") for data in cell.shown)
+
+
+def test_phase_link_log_and_tokens_stream_into_the_cell_and_an_interrupt_aborts(
+    plane: LoopbackPlane, kernel: Kernel
+) -> None:
+    with ScriptedModel(lambda request: Hang() if n_replies(request) else look_once()) as model:
+        for cell in (SETUP.format(init=plane.init_kwargs(), url=model.base_url), LOOKER):
             assert kernel.run(cell).error is None
-        cell = kernel.start("%%hermes promote analyst --on cluster\nThink.")
-        model.wait_for_requests(1, 60)
+        cell = kernel.start("%%hermes promote looker --on cluster\nThink.")
+        # the log and the report come by ways of their own, the report at most once a second
+        kernel.until(lambda: all(text in live(cell) for text in ("looking at Rome\n", "20 tokens in, 5 out")), 90)
+        model.wait_for_requests(2, 60)
         name = list(plane.store.runs)[-1]
+        shown = live(cell)
+        log = shown.split("<pre>")[1].split("</pre>")[0]
+        assert "looking at Rome" in log  # the container's own log, while it runs
+        assert f"running · {name}" in shown
+        assert f'href="{flyte.remote.Run.get(name).url}"' in shown
+        assert "**look**" in shown  # the row of the call
         began_s = time.monotonic()
         kernel.interrupt()
         done = kernel.finish(cell)

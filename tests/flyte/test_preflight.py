@@ -6,11 +6,13 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hermes_nb.errors import UsageError
+from hermes_nb.flyte import _sdk
 from hermes_nb.flyte.preflight import checked, preflight
 from hermes_nb.flyte.promote import describe
 from hermes_nb.flyte.runtime import Flyte
@@ -62,6 +64,13 @@ def test_an_unpicklable_variable_is_named_with_its_tool_and_cure(hermes: Hermes)
     assert "locked" in finding.where
     assert "line 1" in finding.where
     assert "inside the function" in finding.cure
+
+
+def test_a_key_is_found_beside_a_variable_that_can_not_travel(hermes: Hermes) -> None:
+    source = "def f() -> int:\n    'F.'\n    with LOCK:\n        return len(TOKEN)\n"
+    names = in_notebook(source, LOCK=threading.Lock(), TOKEN="ghp_" + "a1B2" * 9)
+    found = checked(bound(hermes, tool(names["f"])), Flyte()).fatal
+    assert [(f.code, f.variable) for f in found] == [("unpicklable", "LOCK"), ("secret", "TOKEN")]
 
 
 def test_a_secret_in_a_variable_is_found_by_value_and_by_shape(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,8 +127,110 @@ def test_each_other_fault_has_its_code(hermes: Hermes, monkeypatch: pytest.Monke
     assert codes(hermes, tool(names["f"])) == ["missing-module"]
     assert codes(hermes, model=Model("m", "custom", "http://127.0.0.1:1/v1")) == ["loopback-model"]
     assert codes(hermes, config=Flyte(image="ghcr.io/x/y:py3.9-v1")) == ["python"]
+    assert codes(hermes, config=Flyte(image=SimpleNamespace(python_version=(3, 9)))) == ["python"]
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-0123456789abcdefghij")
     assert codes(hermes, model=None) == ["no-model", "no-secret"]
+    monkeypatch.delenv("OPENROUTER_API_KEY")
+    assert codes(hermes, model=None) == ["no-model"]
+    assert codes(hermes, model="offline") == []
+
+
+def test_a_tools_own_image_is_looked_at_as_the_agents(hermes: Hermes) -> None:
+    def one() -> int:
+        """One."""
+        return 1
+
+    import flyte
+
+    env = flyte.TaskEnvironment("own-image", image="ghcr.io/x/y:py3.9-v1")
+
+    @env.task
+    async def two() -> int:
+        """Two."""
+        return 2
+
+    found = checked(bound(hermes, tool(one, remote={"image": "ghcr.io/x/y:py3.8-v1"}), tool(two.func, remote=two)), Flyte())
+    assert [(f.code, f.site.tool) for f in found.fatal] == [("python", "one"), ("python", "two")]
+
+
+def test_a_key_is_found_wherever_it_travels(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "ghp_" + "a1B2" * 9
+    (tmp_path / "my_keys.py").write_text(f"KEY = {key!r}\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = in_notebook("import my_keys\ndef f() -> int:\n    'F.'\n    return len(my_keys.KEY)\n")
+    plan = checked(bound(hermes, tool(names["f"]), instructions=f"Use {key}."), Flyte(env_vars={"GITHUB_TOKEN": key}))
+    assert [f.code for f in plan.fatal] == ["secret"] * 3
+    assert [f.where for f in plan.fatal] == [
+        "The agent's instructions or config", "Flyte(env_vars={'GITHUB_TOKEN': ...})", "Module my_keys.py"
+    ]  # fmt: skip
+    assert key not in str(plan.fatal)
+
+
+@pytest.mark.parametrize("name", ["a--b", "a_.b", "class", "Shop.v2", "x-", "Get_-_rate", "flyte"])
+def test_any_agents_name_gives_an_environment_and_a_module(hermes: Hermes, name: str) -> None:
+    import ast
+
+    from hermes_nb.flyte.export import source
+
+    def get__rate() -> int:
+        """A name with two underscores."""
+        return 1
+
+    agent = Agent(name, model=REMOTE_MODEL, tools=[tool(get__rate)])
+    plan = checked(hermes.bind(agent), Flyte(mode="local"))
+    assert plan.fatal == []
+    plan.task()  # Flyte accepts the names
+    assert isinstance(ast.parse(source(plan)).body[-1], ast.AsyncFunctionDef)
+
+
+@pytest.mark.parametrize("options", [{"mode": "moon"}, {"retries": -1}, {"secrets": "KEY"}, {"allow": "secret"}])
+def test_a_configuration_that_makes_no_sense_is_refused_at_once(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(options))):
+        Flyte(**options)
+
+
+def test_a_package_that_is_not_installed_here_is_named(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
+    present = _sdk.versions()
+    monkeypatch.setattr(_sdk, "versions", lambda: {**present, "flyteplugins-agents-hermes": ""})
+    (finding,) = checked(bound(hermes), Flyte()).fatal
+    assert finding.code == "package"
+    assert "flyteplugins-agents-hermes" in finding.text
+    assert "hermes-nb[flyte]" in finding.cure
+
+
+def test_what_can_not_be_told_or_may_be_meant_is_a_note(hermes: Hermes) -> None:
+    plan = checked(bound(hermes, toolsets=["terminal"]), Flyte(image="registry.example/mine:v1"))
+    assert [(f.code, f.severity) for f in plan.findings] == [("toolsets", "note"), ("unknown-image", "note")]
+    assert plan.fatal == []
+    assert "terminal" in plan.findings[0].text
+    assert "registry.example/mine:v1" in plan.findings[1].text
+
+
+def test_a_huge_bundle_is_refused_and_its_biggest_variables_are_named(hermes: Hermes) -> None:
+    source = "def f() -> int:\n    'F.'\n    return len(BIG) + len(SMALL)\n"
+    names = in_notebook(source, BIG=bytes(101_000_000), SMALL=bytes(200_000))
+    (finding,) = checked(bound(hermes, tool(names["f"])), Flyte()).fatal
+    assert (finding.code, finding.variable, finding.severity) == ("size", "BIG", "stops")
+    assert "BIG (101.0 MB), SMALL (200 kB)" in finding.text
+    assert "from a file or a bucket" in finding.cure
+
+
+def test_a_finding_is_data_for_a_widget(hermes: Hermes) -> None:
+    names = in_notebook("\ndef f() -> int:\n    'F.'\n    return LOCK.locked()\n", LOCK=threading.Lock())
+    plan = checked(bound(hermes, tool(names["f"])), Flyte(allow=["unpicklable"]))
+    (finding,) = plan.findings
+    told = finding.to_dict()
+    expected = {"code": "unpicklable", "severity": "stops", "tool": "f", "line": 2, "cell": None, "variable": "LOCK"}
+    assert {k: told[k] for k in expected} == expected
+    assert set(told) == {*expected, "text", "cure", "place"}
+    assert all(told[k] for k in ("text", "cure", "place"))
+    assert plan.to_dict()["may_submit"] is False  # what can't be done can't be allowed
+
+
+def test_a_finding_that_the_user_allowed_is_a_note(hermes: Hermes) -> None:
+    plan = checked(bound(hermes, model=Model("m", "custom", "http://127.0.0.1:1/v1")), Flyte(allow=["loopback-model"]))
+    assert [(f["code"], f["severity"]) for f in plan.to_dict()["findings"]] == [("loopback-model", "note")]
+    assert plan.to_dict()["may_submit"] is True
 
 
 def test_a_local_run_may_use_a_model_of_this_machine(hermes: Hermes) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import flyte
 import flyte.remote
 import pytest
 
@@ -68,6 +69,8 @@ async def test_a_crash_is_not_paid_for_twice_and_both_views_agree(
     assert (result.status, result.text) == ("completed", "Both sunny.")
     assert asked(model) == [0, 1, 2]  # each model call once
     assert plane.run(result.raw["run"]).root.attempts[1:]
+    phases = [(e.attempt, e.data["phase"]) for e in result.events if e.kind == "flyte.run"]
+    assert (phases[0], phases[-1]) == ((1, "submitting"), (2, "succeeded"))
     replayed = [s for s in result.spans if s.replayed]
     assert [s.kind for s in replayed] == ["model"]
     assert all(s.duration_ms is None and not s.usage for s in replayed)
@@ -94,6 +97,45 @@ async def test_stop_aborts_the_run(plane: LoopbackPlane, hermes: Hermes) -> None
     run = await flyte.remote.Run.get.aio(name)
     await asyncio.wait_for(run.wait.aio(quiet=True), 20)
     assert plane.run(name).root.phase == ABORTED
+
+
+async def test_a_stop_before_the_run_has_a_name_aborts_it_all_the_same(plane: LoopbackPlane, hermes: Hermes) -> None:
+    n_before = len(plane.store.runs)
+    with ScriptedModel([Say("Too late.")]) as model:
+        turn = await bind(hermes, model).promote("Think.", **REMOTE)
+        while not any(e.data.get("phase") == "submitting" for e in turn.events):
+            await asyncio.sleep(0.01)
+        result = await turn.stop()
+        assert result.status == "stopped"
+        async with asyncio.timeout(30):
+            while len(plane.store.runs) == n_before or not plane.run(list(plane.store.runs)[-1]).root.done:
+                await asyncio.sleep(0.05)
+        assert plane.run(list(plane.store.runs)[-1]).root.phase == ABORTED
+        assert not model.requests
+
+
+async def test_a_control_plane_that_is_away_for_a_while_loses_no_turn(plane: LoopbackPlane, hermes: Hermes) -> None:
+    with ScriptedModel(lambda request: Hang()) as model:
+        turn = await bind(hermes, model).promote("Think.", **REMOTE)
+        await asyncio.to_thread(model.wait_for_requests, 1, 60)
+        n_calls = len(plane.calls)
+        # what the notebook asks, not what the container does
+        plane.refused = ("RunService/GetRunDetails", "RunService/GetActionDetails", "RunService/WatchActionDetails")
+        plane.refusal = "unavailable"
+        await asyncio.sleep(2.0)
+        plane.refusal, plane.refused = "", ("",)
+        model.release()
+        result = await asyncio.wait_for(turn.wait(), 60)
+        assert (result.status, result.text) == ("completed", "Released.")
+        assert len(plane.calls) > n_calls
+
+
+async def test_two_agents_at_once_are_two_runs(plane: LoopbackPlane, hermes: Hermes) -> None:
+    with ScriptedModel(lambda request: Say(f"To {request.body['messages'][-1]['content'][-1]}.")) as model:
+        bound = [bind(hermes, model, name=f"Analyst.{n}") for n in (1, 2)]
+        results = await asyncio.gather(*(ask(b, f"I am {n}") for n, b in enumerate(bound, 1)))
+    assert [r.text for r in results] == ["To 1.", "To 2."]
+    assert len({r.raw["run"] for r in results}) == 2
 
 
 async def test_a_closed_notebook_leaves_its_run_alone_and_another_takes_it_up(plane: LoopbackPlane, tmp_path: Path) -> None:
@@ -144,6 +186,42 @@ async def test_one_idempotency_key_is_one_run(plane: LoopbackPlane, hermes: Herm
     assert first.raw["run"] == second.raw["run"] != third.raw["run"]
     assert len(plane.store.runs) == n_before + 2
     assert len(model.requests) == 2
+
+
+async def test_a_tool_has_retries_cache_and_resources_of_its_own(
+    plane: LoopbackPlane, hermes: Hermes, tmp_path: Path
+) -> None:
+    tries, reads = tmp_path / "tries", tmp_path / "reads"
+
+    @tool(remote={"retries": 1, "resources": flyte.Resources(cpu=2, memory="300Mi")})
+    def flaky() -> str:
+        """Fails at first."""
+        with tries.open("a") as file:
+            file.write("x")
+        if tries.stat().st_size == 1:
+            raise RuntimeError("not yet")
+        return "up"
+
+    @tool(remote={"cache": "auto"})
+    def slow(n: int) -> int:
+        """Worth keeping."""
+        with reads.open("a") as file:
+            file.write("x")
+        return n * 2
+
+    steps = by_turn([[Call("flaky"), Call("slow", {"n": 2})], Call("slow", {"n": 2}), Say("Done.")])
+    with ScriptedModel(steps) as model:
+        result = await ask(bind(hermes, model, flaky, slow), "Go.")
+    assert [(t.name, t.status, t.content) for t in sorted(result.tools, key=lambda t: t.name)] == [
+        ("flaky", "ok", "up"), ("slow", "ok", "4"), ("slow", "ok", "4")
+    ]  # fmt: skip
+    assert (tries.read_text(), reads.read_text()) == ("xx", "x")
+    actions = {a.task_name.rpartition(".")[2]: a for a in plane.run(result.raw["run"]).actions.values()}
+    assert len(actions["flaky"].attempts) == 2
+    spec = actions["flaky"].spec
+    assert spec is not None
+    wanted = {str(r.value) for r in spec.task_template.container.resources.requests}
+    assert {"2", "300Mi"} <= wanted
 
 
 async def test_inline_tools_share_their_state_and_a_conversation_goes_on(plane: LoopbackPlane, hermes: Hermes) -> None:

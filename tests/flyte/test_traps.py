@@ -1,8 +1,9 @@
-"""The eleven traps: what the plain adapter does, and what happens here. Traps 7 and 11 are findings of the preflight."""
+"""The eleven traps: what the plain adapter does, and what happens here."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,11 +16,13 @@ import pytest
 
 import hermes_nb.flyte
 from hermes_nb.engine.fingerprint import without_host
+from hermes_nb.errors import UsageError
 from hermes_nb.flyte.preflight import checked
 from hermes_nb.flyte.runtime import Flyte
 from hermes_nb.testing import Call, Fail, Say, ScriptedModel
-from tests.flyte.agents import ask, bind, opened
-from tests.flyte.scripts import n_replies
+from tests.flyte.agents import REMOTE, ask, bind, opened
+from tests.flyte.loopback import LoopbackPlane
+from tests.flyte.scripts import body_text, n_replies
 
 SCRIPT = Path(__file__).parent / "trap_script.py"
 
@@ -53,6 +56,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         pytest.param("tools_seen", [], ["weather"], id="3 a pickled tool vanishes"),
         pytest.param("own_name", "file", "ToolNameError", id="8 a built-in of that name wins"),
         pytest.param("which", "two", "one", id="9 an older agent gets the newer tool"),
+        pytest.param("shipped", "TypeError: cannot pickle '_thread.lock' object", True, id="11 an agent can't be pickled"),
     ],
 )
 def test_what_the_adapter_does_and_what_happens_here(
@@ -122,8 +126,13 @@ async def test_6_a_local_retry_replays_from_our_journal(tmp_path: Path) -> None:
         result = await ask(bind(hermes, model), mode="local", retries=1)
     assert (result.status, result.text) == ("completed", "Sunny.")
     assert [n_replies(r) for r in model.requests] == [0, 1, 1]  # the first reply was not paid for again
+    report = body_text(Path(result.raw["report"]).read_text())
     last = [s for s in result.spans if s.attempt == 2]
     assert [(s.kind, s.replayed) for s in last if s.kind != "turn"] == [("model", True), ("tool", True), ("model", False)]
+    # and the Agent tab has a row for each step of the last attempt, as on a cluster
+    agent_tab = report.split("Hermes agent")[1].split("final answer")[0]
+    assert [agent_tab.count(t) for t in ("model turn", "model turn · replayed", "tool · replayed")] == [2, 1, 1]
+    assert agent_tab.index("model turn · replayed") < agent_tab.index("tool · replayed") < agent_tab.index("Sunny.")
 
 
 def test_10_a_child_is_known_again_whatever_the_hash_seed(tmp_path: Path) -> None:
@@ -162,6 +171,55 @@ def test_10_tasks_run_with_a_fixed_hash_seed(tmp_path: Path) -> None:
     with opened(tmp_path / "state") as hermes, ScriptedModel() as model:
         task = checked(bind(hermes, model), Flyte(mode="local")).task()
     assert task.parent_env().env_vars["PYTHONHASHSEED"] == "0"
+
+
+async def test_7_another_python_than_the_kernels_is_refused_before_anything_is_sent(
+    plane: LoopbackPlane, tmp_path: Path
+) -> None:
+    other = "ghcr.io/flyteorg/flyte:py3.99-v2.12.1"
+    env = flyte.TaskEnvironment("other-python", image=other)
+
+    @env.task
+    async def hello() -> str:
+        return "hello"
+
+    run = await flyte.with_runcontext(mode="remote", interactive_mode=True).run.aio(hello)  # nobody minds
+    spec = plane.run(run.name).root.spec
+    assert spec is not None
+    assert "py3.99" in spec.task_template.container.image
+    await run.abort.aio()
+    n_runs, n_calls = len(plane.store.runs), len(plane.calls)
+    with opened(tmp_path / "state") as hermes, ScriptedModel() as model:
+        with pytest.raises(UsageError, match=r"\[python\] The image has Python 3\.99, this kernel 3\."):
+            await bind(hermes, model).promote("Hi", **REMOTE, image=other)
+        assert not model.requests
+    assert len(plane.store.runs) == n_runs
+    assert not [c for c in plane.calls[n_calls:] if "Upload" in c or "CreateRun" in c]
+
+
+def test_7_a_pickle_of_another_python_crashes_it(tmp_path: Path) -> None:
+    names = [f"python3.{minor}" for minor in range(11, 15) if minor != sys.version_info[1]]
+    other = next(filter(None, map(shutil.which, names)), None)
+    if other is None:
+        pytest.skip("no other Python is installed")
+    names_there: dict[str, Any] = {"__name__": "__main__"}
+    exec("def f(x):\n    return [y for y in range(x) if y]\n", names_there)
+    (tmp_path / "f.pkl").write_bytes(cloudpickle.dumps(names_there["f"]))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb'))(3))"
+    packages = str(Path(cloudpickle.__file__).parents[1])
+    done = subprocess.run([other, "-c", code, str(tmp_path / "f.pkl")], capture_output=True, timeout=60, check=False,
+                          env={"PYTHONPATH": packages, "PATH": "/usr/bin:/bin"})  # fmt: skip
+    assert done.returncode != 0
+
+
+async def test_11_a_secret_of_the_notebook_does_not_travel(plane: LoopbackPlane, tmp_path: Path) -> None:
+    names: dict[str, Any] = {"__name__": "__main__", "TOKEN": "ghp_" + "a1B2" * 9}
+    exec("async def ask() -> str:\n    'Asks.'\n    return TOKEN[:2]\n", names)
+    task = flyte.TaskEnvironment("secretive").task(names["ask"])
+    assert names["TOKEN"].encode() in cloudpickle.dumps(task)
+    with opened(tmp_path / "state") as hermes, ScriptedModel() as model:
+        with pytest.raises(UsageError, match=r"\[secret\] Tool 'ask' .* would travel in variable 'TOKEN'"):
+            await bind(hermes, model, names["ask"]).promote("Hi", **REMOTE)
 
 
 def test_11_no_object_of_hermes_and_no_key_travels(tmp_path: Path) -> None:

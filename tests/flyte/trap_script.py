@@ -85,6 +85,37 @@ async def main() -> None:
     requests = await ask([adapter.tool(mean)], Call("mean", {"values": [1, 2]}), Say("Done."))
     found["mean"] = next((m["content"] for m in requests[-1]["messages"] if m["role"] == "tool"), "")
 
+    # 11: the agent itself, as a notebook holds it
+    import cloudpickle
+
+    if IS_OURS:
+        import tempfile
+        from pathlib import Path
+
+        from hermes_nb import Agent, Hermes, Model
+        from hermes_nb.flyte.preflight import checked
+        from hermes_nb.flyte.runtime import Flyte
+
+        with tempfile.TemporaryDirectory() as folder:
+            hermes = Hermes.open_local(state=Path(folder))
+            bound = hermes.bind(Agent("a", model=Model("m", "custom", "http://localhost:1/v1"), tools=[version_one]))
+            shipped: Any = checked(bound, Flyte(mode="local")).task()
+            hermes.close()
+    else:
+        from run_agent import AIAgent
+
+        held = AIAgent(model="m", base_url="http://localhost:1/v1", api_key="x-0123456789", quiet_mode=True)
+
+        @env.task
+        async def shipped(prompt: str) -> str:
+            """Uses the agent of the notebook."""
+            return str(held.chat(prompt))
+
+    try:
+        found["shipped"] = len(cloudpickle.dumps(shipped)) > 0
+    except TypeError as exc:
+        found["shipped"] = f"{type(exc).__name__}: {exc}"
+
     # 1: stdout stays what it was
     found["stdout_kept"] = sys.stdout is stdout
     # 2: a report in a kernel

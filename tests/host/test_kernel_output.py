@@ -29,6 +29,15 @@ async def plots_async() -> None:
     await asyncio.sleep(0.01)
     plt.title("the same figure")
 
+@tool(parallel=True)
+def plots_in_a_thread() -> None:
+    "Plot, wait, plot."
+    import time
+    import matplotlib.pyplot as plt
+    plt.plot([1, 2, 3])
+    time.sleep(0.2)
+    plt.title("the same figure")
+
 async def talks_async() -> None:
     "Print, wait, print."
     from IPython.display import HTML, display
@@ -64,7 +73,7 @@ def test_a_sync_tool_prints_and_displays_into_the_cell_on_the_main_thread(kernel
     assert "text/html" in streams[2][2]
 
 
-@pytest.mark.parametrize("function", ["plots", "plots_async"])
+@pytest.mark.parametrize("function", ["plots", "plots_async", "plots_in_a_thread"])
 def test_a_plot_is_shown_once_in_the_cell_and_heard(kernel, function):
     reply = kernel.run(f"turn = FakeTurn(host, {function}); x = await turn.wait()")
     assert reply.images == 1
@@ -72,7 +81,7 @@ def test_a_plot_is_shown_once_in_the_cell_and_heard(kernel, function):
     assert kernel.run("1").images == 0
 
 
-@pytest.mark.parametrize("function", ["plots", "plots_async"])
+@pytest.mark.parametrize("function", ["plots", "plots_async", "plots_in_a_thread"])
 def test_a_plot_of_a_background_turn_is_not_drawn_into_the_users_figure(kernel, function):
     asking = kernel.send(f"turn = FakeTurn(host, {function}, background=True)")
     kernel.finish(asking)
@@ -88,14 +97,35 @@ def test_a_plot_of_a_background_turn_is_not_drawn_into_the_users_figure(kernel, 
     kernel.pump(lambda: kernel.cells[asking].images == 1)
 
 
-def test_a_figure_that_is_open_across_cells_stays_the_users(kernel):
+def test_plots_of_threads_at_once_are_shown_each_and_the_users_figure_stays(kernel):
     kernel.run(
         "import matplotlib.pyplot as plt\n"
         "%config InlineBackend.close_figures = False\n"
         "figure, axes = plt.subplots()"
     )
     try:
-        reply = kernel.run("turn = await FakeTurn(host, plots).wait(); print(len(axes.lines), plt.gcf() is figure)")
+        asking = kernel.send("turns = [FakeTurn(host, plots_in_a_thread, background=True) for _ in range(3)]")
+        kernel.finish(asking)
+        other = kernel.run(
+            "axes.plot([3, 4])\nfor t in turns:\n    await t.wait()\nprint(len(axes.lines), plt.gcf() is figure)"
+        )
+        assert other.text == "1 True\n"
+        kernel.pump(lambda: kernel.cells[asking].images == 3)
+        assert other.images == 0
+        assert kernel.run("print(plt.get_fignums())").text == "[1]\n"
+    finally:
+        kernel.run("plt.close('all')\n%config InlineBackend.close_figures = True")
+
+
+@pytest.mark.parametrize("function", ["plots", "plots_in_a_thread"])
+def test_a_figure_that_is_open_across_cells_stays_the_users(kernel, function):
+    kernel.run(
+        "import matplotlib.pyplot as plt\n"
+        "%config InlineBackend.close_figures = False\n"
+        "figure, axes = plt.subplots()"
+    )
+    try:
+        reply = kernel.run(f"turn = await FakeTurn(host, {function}).wait(); print(len(axes.lines), plt.gcf() is figure)")
         assert reply.text == "0 True\n"
         assert reply.images == 1
     finally:

@@ -13,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from hermes_nb.errors import HermesNbError
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.sessions.agent import BoundAgent
 from hermes_nb.sessions.hermes import Hermes
@@ -60,7 +61,12 @@ async def _serve(hermes: Hermes, bound: BoundAgent) -> None:
             await bound.new_session()
             turn = await bound.start(f"run {order['run']}", show=False)
         else:
-            turn = await bound.resume(order["resume"], show=False)
+            try:
+                turn = await bound.resume(order["resume"], show=False)
+            except HermesNbError as exc:
+                _say("started", turn=order["resume"], worker=bound.instance.worker.pid)
+                _say("done", turn=order["resume"], status="refused", text="", error=str(exc))
+                continue
         _say("started", turn=turn.id, session=turn.session_id, worker=bound.instance.worker.pid)
         await _finish(bound, turn)
 

@@ -38,19 +38,25 @@ class Report:
 
     n_kills: int = 0
     n_missed: int = 0
+    n_twice: int = 0
     n_repeated: int = 0
     n_asked: int = 0
     n_events: int = 0
     moments: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
+    repeated: Counter[str] = field(default_factory=Counter)
+    lost: int = 0
     faults: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
+        def told(counts: Counter[str]) -> str:
+            return ", ".join(f"{n} {what}" for what, n in sorted(counts.items())) or "none"
+
+        moments = ", ".join(f"{k} steps: {n}" for k, n in sorted(self.moments.items()))
         return (
-            f"{self.n_kills} kills ({', '.join(f'{n} {kind}' for kind, n in sorted(self.kinds.items()))}), after"
-            f" {', '.join(f'{k} steps: {n}' for k, n in sorted(self.moments.items()))}; {self.n_repeated} requests in flight"
-            f" repeated, {self.n_asked} tools asked about, {self.n_events} events, {self.n_missed} kills came too late;"
-            f" {len(self.faults)} faults"
+            f"{self.n_kills} kills ({told(self.kinds)}; {self.n_twice} turns twice), after {moments};"
+            f" {self.n_repeated} requests in flight repeated ({told(self.repeated)}), {self.n_asked} tools asked about,"
+            f" {self.n_events} events and {self.lost} lost, {self.n_missed} kills came too late; {len(self.faults)} faults"
         )
 
 
@@ -79,7 +85,13 @@ class Rig:
         self.model.close()
 
     def _step(self, request: ChatRequest) -> Step:
-        run = int(re.findall(r"^run (\d+)$", str(request.messages[1]["content"]))[0])
+        asked = [str(m.get("content")) for m in request.messages if m["role"] == "user"]
+        found = re.fullmatch(r"run (\d+)", asked[0]) if len(asked) == 1 else None
+        if found is None or request.messages[0]["role"] != "system":
+            sent = [(m["role"], str(m.get("content"))[:200]) for m in request.messages]
+            self._fault(-1, f"a request that is none of a turn's: {sent}")
+            return Say("?")
+        run = int(found[1])
         n = sum(m["role"] == "tool" for m in request.messages)
         self.log.append((run, n, time.monotonic()))
         if n >= N_STEPS:
@@ -87,57 +99,65 @@ class Rig:
             return Say("; ".join(told), first_byte_delay_s=0.03, delay_s=0.003, deltas=12)
         return Call("pay" if n % 3 == 1 else "look", {"run": run, "n": n}, first_byte_delay_s=0.04)
 
-    # -- one kill --------------------------------------------------------------------------------------------------
+    # -- one turn --------------------------------------------------------------------------------------------------
     def kill_once(self, run: int) -> None:
-        """One turn, killed at a random moment, gone on with, and checked."""
-        kernel = self._alive()
-        kind = self.random.choice(("worker", "kernel", "both"))
-        wait_s = self.random.uniform(0.0, self.turn_s)
-        kernel.tell(run=run)
-        started = kernel.hear("started")
-        began = time.monotonic()
-        done = kernel.hear("done", timeout_s=wait_s)
-        if done is not None:
+        """One turn, killed at a random moment (one in four: and again when it goes on), gone on with, and checked."""
+        n_wanted = 2 if self.random.random() < 0.25 else 1
+        order: dict[str, Any] = {"run": run}
+        kills: list[_Kill] = []
+        while True:
+            kernel = self._alive()
+            kernel.tell(**order)
+            started = kernel.hear("started", timeout_s=WAIT_S)
+            if started is None:
+                self._fault(run, f"the turn did not begin: {order}")
+                return
+            began = time.monotonic()
+            is_last = len(kills) >= n_wanted
+            done = kernel.hear("done", timeout_s=WAIT_S if is_last else self.random.uniform(0.0, self.turn_s))
+            if done is not None or is_last:
+                break
+            kill = self._kill(kernel, started["turn"])
+            if kill.kind == "worker":
+                done = kernel.hear("done", timeout_s=WAIT_S)
+                if done is None:
+                    self._fault(run, "the kernel did not hear of its worker's end")
+                    return
+            elif not kill.committed.is_started:
+                self.report.kinds["before it was taken"] += 1
+                return  # the question never left the kernel that died
+            kills.append(kill)
+            if done is not None and done["status"] == "completed":
+                break  # nothing was taken yet: the kernel asked another worker by itself
+            order = {"resume": started["turn"]}
+        if not kills:
             self.turn_s = 0.7 * self.turn_s + 0.3 * (time.monotonic() - began)
             self.report.n_missed += 1
-            self._check_answer(run, done)
-            return
-        self._kill(kernel, kind)
-        committed = _Committed.of(self.folder, started["turn"])
-        at_kill = len(self.log), len(self._calls(run))
-        if kind == "worker":
-            failed = kernel.hear("done", timeout_s=WAIT_S)
-            if failed is None:
-                self._fault(run, "the kernel did not hear of its worker's end")
-                return
-            if failed["status"] == "completed":  # nothing was taken yet: the kernel asked another worker by itself
-                done = failed
-        kernel = self._alive()
-        if done is None and not committed.is_started:
-            self.report.kinds["before it was taken"] += 1
-            return  # the question never left the kernel that died
-        if done is None:
-            kernel.tell(resume=started["turn"])
-            kernel.hear("started", timeout_s=WAIT_S)
-            done = kernel.hear("done", timeout_s=WAIT_S)
-        self.report.n_kills += 1
-        self.report.kinds[kind] += 1
-        self.report.moments[f"{committed.n_responses:2}"] += 1
+        for kill in kills:
+            self.report.n_kills += 1
+            self.report.kinds[kill.kind] += 1
+            self.report.moments[f"{kill.committed.n_responses:2}"] += 1
+        self.report.n_twice += len(kills) > 1
         if done is None:
             self._fault(run, "the resumed turn did not end")
             return
+        ends = [e for kill in kills for e in kill.committed.events if e.kind == "turn.completed"]
+        if done["status"] == "refused" and "there is nothing to resume" in done["error"] and ends:
+            self.report.kinds["after its end"] += 1  # the kill came when all was committed, and before it was heard
+            done = {"status": "completed", "text": ends[-1].data["text"], "error": ""}
         self._check_answer(run, done)
-        self._check_requests(run, committed, at_kill[0])
-        self._check_calls(run, committed, at_kill[1], int(done["n_asked"]))
-        self._check_events(run, started, committed)
+        if kills:
+            n_repeated = self._check_requests(run, kills)
+            events = self._check_events(run, started["turn"], kills[-1].committed, n_repeated)
+            self._check_calls(run, kills, sum(e.kind == "approval.requested" for e in events))
 
     def _alive(self) -> Kernel:
         if self.kernel is None or not self.kernel.is_alive:
             self.kernel = Kernel(self.folder / "state", self.model.base_url, self.calls)
         return self.kernel
 
-    def _kill(self, kernel: Kernel, kind: str) -> None:
-        worker = kernel.worker
+    def _kill(self, kernel: Kernel, turn_id: str) -> _Kill:
+        kind, worker = self.random.choice(("worker", "kernel", "both")), kernel.worker
         if kind == "both":
             os.kill(worker, signal.SIGKILL)
         if kind in ("kernel", "both"):
@@ -151,6 +171,8 @@ class Rig:
                 self._fault(-1, f"the worker {worker} outlived its kernel")
                 os.kill(worker, signal.SIGKILL)
             pause.wait(0.01)
+        committed = _Committed.of(self.folder, turn_id)
+        return _Kill(kind, committed, len(self.log), len(self.calls.read_text().splitlines()))
 
     # -- what is promised --------------------------------------------------------------------------------------------
     def _check_answer(self, run: int, done: dict[str, Any]) -> None:
@@ -159,56 +181,72 @@ class Rig:
         if (done["status"], done["text"]) != ("completed", right):
             self._fault(run, f"ended {done['status']} with {done['text']!r}: {done['error']}")
 
-    def _check_requests(self, run: int, committed: _Committed, n_before: int) -> None:
+    def _check_requests(self, run: int, kills: list[_Kill]) -> int:
         own = [(n, i) for i, (r, n, _) in enumerate(self.log) if r == run]
         counts = Counter(n for n, _ in own)
-        again = [n for n, i in own if i >= n_before and n < committed.n_responses]
-        if again:
-            self._fault(run, f"committed responses {again} were requested again")
+        for kill in kills:
+            again = [n for n, i in own if i >= kill.n_requests and n < kill.committed.n_responses]
+            if again:
+                self._fault(run, f"committed responses {again} were requested again")
         repeated = sum(count - 1 for count in counts.values())
         self.report.n_repeated += repeated
-        if repeated > 1:
-            self._fault(run, f"{repeated} requests were repeated after one kill: {dict(counts)}")
+        self.report.repeated.update({kills[-1].kind: repeated} if repeated else {})
+        if repeated > len(kills):
+            self._fault(run, f"{repeated} requests were repeated after {len(kills)} kills: {dict(counts)}")
+        return repeated
 
-    def _check_calls(self, run: int, committed: _Committed, n_before: int, n_asked: int) -> None:
-        calls = self._calls(run)
-        counts = Counter(c["n"] for c in calls)
-        again = [c["n"] for c in calls[n_before:] if c["n"] < committed.n_results]
-        if again:
-            self._fault(run, f"tools with committed results ran again: {again}")
-        twice = [c for c in calls if counts[c["n"]] > 1]
-        if any(count > 2 for count in counts.values()) or len({c["n"] for c in twice}) > 1:
-            self._fault(run, f"more than one tool ran again: {dict(counts)}")
-        if any(c["name"] == "pay" for c in twice) and not n_asked:
+    def _check_calls(self, run: int, kills: list[_Kill], n_asked: int) -> None:
+        calls = [(i, c) for i, c in enumerate(map(json.loads, self.calls.read_text().splitlines())) if c["run"] == run]
+        counts = Counter(c["n"] for _, c in calls)
+        for kill in kills:
+            again = [c["n"] for i, c in calls if i >= kill.n_calls and c["n"] < kill.committed.n_results]
+            if again:
+                self._fault(run, f"tools with committed results ran again: {again}")
+        n_again = sum(count - 1 for count in counts.values())
+        if n_again > len(kills):
+            self._fault(run, f"more tools ran again than there were kills: {dict(counts)}")
+        n_paid_again = sum(counts[n] - 1 for n in {c["n"] for _, c in calls if c["name"] == "pay"})
+        if n_paid_again > n_asked:
             self._fault(run, "a tool that may not run twice ran again unasked")
         self.report.n_asked += n_asked
 
-    def _check_events(self, run: int, started: dict[str, Any], committed: _Committed) -> None:
+    def _check_events(self, run: int, turn_id: str, committed: _Committed, n_repeated: int) -> list[Event]:
         with contextlib.closing(sqlite3.connect(self.folder / "state" / "store.db", timeout=10)) as db:
             rows = db.execute(
                 "SELECT v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data"
-                " FROM events WHERE turn_id = ? ORDER BY rowid", (started["turn"],),
+                " FROM events WHERE turn_id = ? ORDER BY rowid", (turn_id,),
             ).fetchall()  # fmt: skip
         events = [Event(*row[:-1], json.loads(row[-1])) for row in rows]
         stored = {e.key for e in events}
         lost = [e for e in committed.events if e.key not in stored]
         self.report.n_events += len(stored)
+        self.report.lost += len(lost)
         if lost:
             self._fault(run, f"{len(lost)} committed events are not in the store, e.g. {lost[0]}")
         seqs = sorted(e.seq for e in committed.events if e.producer == committed.events[-1].producer)
         if seqs and seqs != list(range(seqs[0], seqs[-1] + 1)):  # a kill may come before the first
             self._fault(run, f"the worker's events have gaps: {seqs}")
-        cut = [s for s in fold(events) if s.kind == "model" and s.status == "running"]
+        calls = [s for s in fold(events) if s.kind == "model"]
+        if n_repeated > sum(s.status == "killed" for s in calls):
+            self._fault(run, f"a repeated request is not marked: {[(s.attempt, s.status) for s in calls]}")
+        cut = [s for s in calls if s.status == "running"]
         if cut:
             told = " ".join(f"{e.producer[-3:]}#{e.seq}@{e.attempt}:{e.kind}:{e.span_id[-4:]}" for e in events)
             self._fault(run, f"a request that was cut off is not marked: {cut[0].span_id} in {told}")
-
-    def _calls(self, run: int) -> list[dict[str, Any]]:
-        lines = self.calls.read_text().splitlines()
-        return [call for call in map(json.loads, lines) if call["run"] == run]
+        return events
 
     def _fault(self, run: int, what: str) -> None:
         self.report.faults.append(f"run {run}: {what}")
+
+
+@dataclass(frozen=True)
+class _Kill:
+    """One kill: what died, what was committed then, and how many requests and calls there had been of all runs."""
+
+    kind: str
+    committed: _Committed
+    n_requests: int
+    n_calls: int
 
 
 @dataclass(frozen=True)

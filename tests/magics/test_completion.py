@@ -6,7 +6,8 @@ import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.interactiveshell import InteractiveShell
 
-from hermes_nb.magics import _subcommand
+from hermes_nb.magics import _subcommand, context
+from hermes_nb.magics._completion import in_body
 
 Complete = Callable[[str], list[str]]
 
@@ -70,8 +71,6 @@ def test_text_is_not_completed_as_options(complete: Complete, source: str) -> No
 
 
 def test_completing_starts_no_hermes(shell: InteractiveShell, complete: Complete) -> None:
-    from hermes_nb.magics import context
-
     complete("%hermes run -s ")
     complete("%hermes stop ")
     assert context(shell).opened_hermes is None
@@ -80,3 +79,29 @@ def test_completing_starts_no_hermes(shell: InteractiveShell, complete: Complete
 def test_the_older_interface_completes_too(shell: InteractiveShell, complete: Complete) -> None:
     with pytest.warns(PendingDeprecationWarning):
         assert shell.complete("", "%hermes run -a an", 17) == ("an", ["analyst"])
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("%%hermes run --format\nLook at {{d", ["%%hermes run --format\nLook at {{df"]),
+        ("%%hermes run -a analyst\n\nLook at {{ an", ["%%hermes run -a analyst\n\nLook at {{ analyst"]),
+        ("\n%%hermes run --format\n{{f", ["\n%%hermes run --format\n{{fun"]),
+    ],
+)
+def test_variables_are_completed_between_braces_of_the_body(complete: Complete, source: str, expected: list[str]) -> None:
+    assert complete(source) == expected
+
+
+@pytest.mark.parametrize(
+    "source", ["%%hermes run --format\nLook at \\{{d", "%%hermes run --format\nLook at {{df}} d", "x = {{d"]
+)
+def test_elsewhere_braces_are_not_ours(shell: InteractiveShell, complete: Complete, source: str) -> None:
+    assert in_body(context(shell), source, source.count("\n"), source.splitlines()[-1]) is None
+
+
+def test_a_variable_that_would_stay_as_typed_says_so(shell: InteractiveShell, complete: Complete) -> None:
+    kinds = {line: in_body(context(shell), f"{line}\n{{{{d", 1, "{{d") for line in ("%%hermes run", "%%hermes run --format")}
+    assert kinds == {
+        "%%hermes run": ("d", "variable (needs --format)", ["df"]), "%%hermes run --format": ("d", "variable", ["df"]),
+    }  # fmt: skip

@@ -62,16 +62,40 @@ def test_a_turn_that_runs_meets_the_new_body(looker: Kernel, model: Asked) -> No
     looker.ok("%hermes tools detach hold -a looker")
 
 
-def test_a_changed_schema_is_said_aloud_and_seen_by_the_model(looker: Kernel, model: Asked) -> None:
+def test_a_session_keeps_its_schema_until_it_is_refreshed(looker: Kernel, model: Asked) -> None:
+    looks(model)
+    assert looker.ok("%hermes tools refresh -a looker").out == "No tool has a new form.\n"
+    looker.ok("%hermes run -a looker -s new Look")
+    before = parameters(model)
+    looker.ok(LOOK.format(parameters=f"where_{len(before)}: str = ''", value="third"))
+    cell = looker.ok("%hermes run -a looker Look")
+    assert "Tool look was redefined, and what the model is told of it changed." in cell.text
+    assert "%hermes tools refresh" in cell.text
+    assert parameters(model) == before
+    assert "Saw third" in cell.text  # the body at once
+    assert "redefined" not in looker.ok("%hermes run -a looker Look").text  # said once
+    assert "goes on with an earlier form of: look." in looker.ok("%hermes tools -a looker").out
+    looker.ok("%hermes run -a looker -s new Look")
+    assert parameters(model) == [f"where_{len(before)}"]
+    looker.ok(LOOK.format(parameters="why: str = ''", value="fourth"))
+    told = looker.ok("%hermes tools refresh look -a looker").out
+    assert told == "From the next turn on the model is told the new form of: look.\n"
+    cell = looker.ok("%hermes run -a looker Look")
+    assert "Tool look was redefined: from this turn on the model is told of its new form." in cell.out
+    assert parameters(model) == ["why"]
+    assert "goes on with" not in looker.ok("%hermes tools -a looker").out
+    assert "Agent 'looker' has no tool 'nothing'. It has: look." in looker.run("%hermes tools refresh nothing -a looker").err
+
+
+def test_an_agent_that_is_bound_again_takes_new_schemas_and_says_so(looker: Kernel, model: Asked) -> None:
     looks(model)
     looker.ok("%hermes run -a looker -s new Look")
-    assert parameters(model) == []
-    looker.ok(LOOK.format(parameters="where: str = ''", value="third"))
+    looker.ok(LOOK.format(parameters="bound: str = ''", value="bound"))
+    card = looker.ok("looker = Agent('looker', model=model, tools=[look])\n%hermes agent looker")
+    assert "tool look redefined" in str(card.shown)
     cell = looker.ok("%hermes run -a looker Look")
-    assert "Tool look was redefined: from this turn on the model sees its new form." in cell.text
-    assert parameters(model) == ["where"]
-    assert "Saw third" in cell.text
-    assert "redefined" not in looker.ok("%hermes run -a looker Look").text
+    assert "from this turn on the model is told of its new form" in cell.out
+    assert parameters(model) == ["bound"]
 
 
 def test_a_second_function_of_a_name_is_an_error(looker: Kernel) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from importlib import metadata
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from hermes_nb.testing import Call, Fail, Hang, Say
 from tests.magics.conftest import Asked
@@ -14,6 +16,12 @@ from tests.magics.test_transform import BODIES
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
 
 STOP_S = 1.0
+
+
+def timed(line: str) -> ParameterSet:
+    """The line under `%%time`, which before IPython 9.4 shows the cell's error and swallows it."""
+    is_old = tuple(map(int, metadata.version("ipython").split(".")[:2])) < (9, 4)
+    return pytest.param(f"%%time\n{line}", marks=pytest.mark.skipif(is_old, reason="%%time of this IPython swallows errors"))
 
 
 def test_the_answer_is_shown_and_bound_and_the_cell_has_no_value(kernel: Kernel) -> None:
@@ -138,7 +146,7 @@ def interrupt(kernel: Kernel, cell: Cell) -> float:
     return time.monotonic() - began_s
 
 
-@pytest.mark.parametrize("source", ["%%hermes run -o answer\nTell me", "%%time\n%hermes run -o answer Tell me"])
+@pytest.mark.parametrize("source", ["%%hermes run -o answer\nTell me", timed("%hermes run -o answer Tell me")])
 def test_an_interrupt_keeps_the_partial_answer_and_ends_the_cell(kernel: Kernel, model: Asked, source: str) -> None:
     hang(model)
     cell = kernel.start(source)
@@ -165,7 +173,7 @@ def test_an_interrupt_before_the_first_byte_stops_too(kernel: Kernel, model: Ask
     assert kernel.value("[answer.status, answer.text]") == ["stopped", ""]
 
 
-@pytest.mark.parametrize("source", ["%hermes run -o answer Sleep", "%%time\n%hermes run -o answer Sleep"])
+@pytest.mark.parametrize("source", ["%hermes run -o answer Sleep", timed("%hermes run -o answer Sleep")])
 def test_an_interrupt_reaches_a_sleeping_tool(kernel: Kernel, model: Asked, source: str) -> None:
     model.answer = lambda request: Call("sleepy", {"seconds": 60})
     kernel.ok("import time")
@@ -189,7 +197,7 @@ def test_a_stop_from_a_thread_ends_the_cell_as_an_interrupt_does(kernel: Kernel,
     assert kernel.value("answer.status") == "stopped"
 
 
-@pytest.mark.parametrize("source", ["%hermes run -o answer hi", "%%time\n%hermes run -o answer hi"])
+@pytest.mark.parametrize("source", ["%hermes run -o answer hi", timed("%hermes run -o answer hi")])
 def test_a_failure_is_one_line_and_the_result_is_bound_before(kernel: Kernel, model: Asked, source: str) -> None:
     model.answer = lambda request: Fail(401, "Incorrect API key provided: {key}")
     kernel.ok("answer = None")

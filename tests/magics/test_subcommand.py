@@ -123,3 +123,26 @@ def test_doctor_shows_versions_and_key_names_and_starts_nothing(
     assert "sk-or" not in said
     assert "not started" in said
     assert context(shell).opened_hermes is None
+
+
+def test_doctor_names_the_model_that_answers_and_what_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "hermes-nb-offline (offline) answers agents that name none" in run("%hermes doctor")
+    monkeypatch.setenv("HERMES_NB_MODEL", "nonsense")
+    assert "HERMES_NB_MODEL" in run("%hermes doctor")
+
+
+def test_doctor_names_the_traps_that_are_there(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hermes_nb.magics.subcommands import doctor
+
+    assert "none found" in run("%hermes doctor")
+    monkeypatch.setenv("HERMES_HOME", "/nowhere")
+    monkeypatch.setattr(doctor.asyncio, "_nest_patched", True, raising=False)
+    monkeypatch.setattr(doctor, "_disk", lambda folder: "nfs4")
+    monkeypatch.setattr(doctor, "_is_there", lambda package: package == "async-hermes-agent")
+    said = run("%hermes doctor")
+    for trap in ("nest_asyncio is loaded", "async-hermes-agent overwrites", "HERMES_HOME is set", "network disk (nfs4)"):
+        assert trap in said
+
+
+def test_doctor_says_where_a_report_can_t_be_written(run: Run) -> None:
+    assert "The report can't be written to /no/such/folder.zip" in run("%hermes doctor --report /no/such/folder.zip")

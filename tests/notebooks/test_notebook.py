@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-ALIVE = {"01_hello", "02_tools", "03_sessions", "04_timeline", "06_real_data"}  # their outputs are committed
+ALIVE = {"01_hello", "02_tools", "03_sessions", "04_timeline", "05_promote", "06_real_data"}  # their outputs are committed
 MOST_S = 300  # all of them, together
 
 

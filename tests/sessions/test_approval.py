@@ -111,3 +111,21 @@ async def test_each_decision_is_an_event_and_a_stop_is_one(make: Make) -> None:
     assert stopped.status == "stopped"
     assert [e.data["answer"] for e in stopped.events if e.kind == "approval.responded"] == ["deny"]
     assert len(model.requests) == 5
+
+
+async def test_a_request_is_answered_once(make: Make) -> None:
+    @tool(approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    bound, _ = make([Call("pay"), Say("a")], tools=[pay])
+    await bound.run("go")
+    turn = bound.hermes.turns[-1]
+    request_id = turn.pending[0]["request_id"]
+    await asyncio.to_thread(turn.deny, request_id)
+    with pytest.raises(UsageError, match=f"Request {request_id} was answered already: deny."):
+        await asyncio.to_thread(turn.approve, request_id)
+    with pytest.raises(UsageError, match=r"has no open request 'r-none'\. Open: none\."):
+        turn.approve("r-none")
+    assert (await turn.wait()).tools[0].status == "denied"

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hermes_nb.engine.endpoint import ChatRequest
 from hermes_nb.errors import TurnBudgetError, UsageError
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.sessions.agent import BoundAgent
 from hermes_nb.sessions.budget import checked, of_day
 from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.sessions.usage import summed, total
-from hermes_nb.testing import Call, Say, ScriptedModel
+from hermes_nb.store.reservation import Reservation
+from hermes_nb.testing import Call, Hang, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
 
 pytestmark = pytest.mark.hermes
@@ -114,3 +117,79 @@ async def test_sums_agree_with_raw_records_and_keep_cache_and_reasoning(own: Her
     assert [(r.name, r.n_turns) for r in summed(turns, "session")] == [(bound.session_id, 3)]
     assert sum(r.cost_usd or 0 for r in summed(turns, "day")) == pytest.approx(row.cost_usd)
     assert own.sessions()[0].input_tokens == 400_000
+
+
+@pytest.mark.parametrize("n_kernels", [1, 2])
+async def test_turns_side_by_side_overstep_the_day_by_one_call_in_all(
+    n_kernels: int, own: Hermes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERMES_NB_MAX_TOKENS", "70")  # each call reports 30
+    others = [Hermes.open_local(state=own.state_dir) for _ in range(n_kernels - 1)]
+    with ScriptedModel(lambda request: Say("ok", first_byte_delay_s=0.2)) as model:
+        try:
+            bounds = [h.bind(Agent(f"a{i}", model=model.model)) for h in (own, *others) for i in range(4 // n_kernels)]
+            results = await asyncio.gather(*(bound.run("question") for bound in bounds))
+        finally:
+            for other in others:
+                await other.aclose()
+    assert sorted(r.status for r in results) == ["completed"] * 3 + ["failed"]
+    assert len(model.requests) == 3  # 30, 60, 90: the third begins below the limit, the fourth does not
+    failed = next(r for r in results if r.status == "failed")
+    assert "The day's budget of 70 tokens is spent (90 used)" in str(failed.error)
+
+
+async def test_calls_far_from_the_limit_run_at_once(own: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_NB_MAX_TOKENS", "100000000")
+    hangs = [Hang(), Hang(), Hang()]
+    with ScriptedModel(list(hangs)) as model:
+        turns = [await own.bind(Agent(f"a{i}", model=model.model)).start("question") for i in range(3)]
+        await asyncio.to_thread(model.wait_for_requests, 3)
+        model.release()
+        assert [(await t.wait()).status for t in turns] == ["completed"] * 3
+
+
+async def test_a_turn_that_waits_for_its_budget_can_be_stopped(own: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_NB_MAX_TOKENS", "70")
+    hang = Hang()
+    with ScriptedModel([hang, Say("after")]) as model:
+        first = await own.bind(Agent("a", model=model.model)).start("question")
+        await asyncio.to_thread(hang.wait_reached)
+        bound = own.bind(Agent("b", model=model.model))
+        second = await bound.start("question")
+        while not any(e.kind == "model.started" for e in second.events):
+            await asyncio.to_thread(second._wake.wait, 0.01)
+        assert (await second.stop()).status == "stopped"
+        assert len(model.requests) == 1
+        hang.release()
+        assert (await first.wait()).status == "completed"
+        assert (await bound.run("again")).text == "after"
+
+
+async def test_what_a_killed_kernel_had_reserved_is_free_again(
+    own: Hermes, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound, _ = make([Say("ok")], on=own)
+    monkeypatch.setenv("HERMES_NB_MAX_TOKENS", "70")
+    store = await own.io.awaited(own.opened_store())
+    dead = Reservation("call", "t-gone", "s-gone", "k-gone", None, None)
+    assert await own.io.awaited(store.reserve(dead, [], lambda name: True)) == []
+    assert (await bound.run("question")).status == "completed"
+    rows = await own.io.awaited(store._reader.rows("SELECT call_id FROM reservations"))
+    assert rows == []
+
+
+async def test_agents_a_turn_delegates_to_share_its_budget(own: Hermes) -> None:
+    def answer(request: ChatRequest) -> Any:
+        last = request.messages[-1]
+        if last["role"] == "tool":
+            return Say("all done")
+        if "delegate_task" in {t["name"] for t in request.tools}:
+            return Call("delegate_task", {"tasks": [{"goal": f"Do part {n}."} for n in range(3)]})
+        return Say("part done", first_byte_delay_s=0.2)
+
+    with ScriptedModel(answer) as model:
+        bound = own.bind(Agent("chief", model=model.model, toolsets=["delegation"]))
+        result = await bound.run("question", max_tokens=70)
+        assert result.status == "failed"
+        assert "The turn's budget of 70 tokens is spent (90 used)" in str(result.error)
+        assert len(model.requests) == 3

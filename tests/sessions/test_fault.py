@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -115,6 +117,94 @@ async def test_a_full_disk_ends_the_turn_with_the_reason(small_disk: Path, tmp_p
             assert (await bound.run("third")).status == "completed"
         finally:
             await hermes.aclose()
+
+
+async def test_a_disk_that_fills_up_shows_what_there_was(small_disk: Path) -> None:
+    hang = Hang(text="Half of it", then=" " + "more" * 100_000)
+    with ScriptedModel([Say("fits"), hang]) as model:
+        hermes = Hermes.open_local(state=small_disk / "state")
+        try:
+            bound = hermes.bind(Agent("a", model=model.model))
+            await bound.run("first")
+            turn = await bound.start("second")
+            await asyncio.to_thread(hang.wait_reached)
+            while "Half of" not in "".join(str(e.data.get("text")) for e in turn.events if e.kind == "model.delta"):
+                await asyncio.to_thread(turn._wake.wait, 0.01)
+            with contextlib.suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as file:
+                while True:
+                    file.write(b"x" * 4096)
+            hang.release()
+            result = await turn.wait()
+            assert result.status == "failed"
+            assert result.text.startswith("Half of it")
+            assert "journal" in str(result.error)
+            assert "Free space" in str(result.error)
+            (small_disk / "filler").unlink()
+            model.extend([Say("fits again")])
+            resumed = await (await bound.resume(result.turn_id)).wait()
+            assert (resumed.text, resumed.status) == ("fits again", "completed")
+        finally:
+            await hermes.aclose()
+
+
+@contextlib.contextmanager
+def read_only(folder: Path) -> Iterator[None]:
+    """The folder cannot be written meanwhile, not even by root; what is open stays open."""
+    commands = (["mount", "--bind", folder, folder], ["mount", "-o", "remount,ro,bind", folder])
+    for command in commands:
+        if shutil.which("mount") is None or subprocess.run(command, capture_output=True, check=False).returncode:
+            pytest.skip("no right to make a folder read-only for root")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+async def test_a_folder_that_becomes_read_only_is_said_and_costs_no_session(tmp_path: Path) -> None:
+    with ScriptedModel([Say("one"), Say("two"), Say("three")]) as model:
+        hermes = Hermes.open_local(state=tmp_path / "state")
+        try:
+            bound = hermes.bind(Agent("a", model=model.model))
+            await bound.run("first")
+            with read_only(tmp_path / "state"):
+                with pytest.raises(StoreError, match=r"can't be written.*HERMES_NB_HOME"):
+                    Hermes.open_local(state=tmp_path / "state")
+                pid = bound.instance.worker.pid
+                assert pid is not None
+                os.kill(pid, signal.SIGKILL)  # the next worker can't open its journal
+                result = await bound.run("second")
+                assert result.status == "failed"
+                assert "journal" in str(result.error)
+                assert "can't be written" in str(result.error)
+                assert len(model.requests) == 1
+            again = await bound.run("third")
+            assert (again.text, again.status) == ("two", "completed")
+            assert [m["content"] for m in model.requests[-1].body["messages"][1:]] == ["first", "one", "third"]
+        finally:
+            await hermes.aclose()
+
+
+async def test_a_read_only_store_costs_no_answer(tmp_path: Path) -> None:
+    first = Hermes.open_local(state=tmp_path / "state")
+    with ScriptedModel([Say("one"), Say("two")]) as model:
+        await first.bind(Agent("a", model=model.model)).run("first")
+        await first.aclose()
+        with read_only(tmp_path / "state" / "store.db"):
+            second = Hermes.open_local(state=tmp_path / "state")
+            try:
+                result = await second.bind(Agent("a", model=model.model)).run("second")
+            finally:
+                await second.aclose()
+        assert (result.text, result.status) == ("two", "completed")
+        (warning,) = [e.data for e in result.events if e.kind == "warning"]
+        assert "read-only" in warning["message"] or "can't be opened" in warning["message"]
+        assert "HERMES_NB_HOME" in warning["message"]
+        third = Hermes.open_local(state=tmp_path / "state")
+        try:
+            await third.io.awaited(third.rebuild())
+            assert sum(row.n_turns for row in await asyncio.to_thread(third.sessions)) == 2
+        finally:
+            await third.aclose()
 
 
 async def test_a_result_is_handed_over_when_all_of_it_is_stored(

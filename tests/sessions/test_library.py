@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,3 +124,59 @@ def test_what_a_worker_committed_and_could_not_say_makes_a_further_attempt(tmp_p
     assert next_attempt("other", tmp_path / "journal.db", 1) == 1
     assert next_attempt("t", tmp_path / "none.db", 1) == 1
     written.close()
+
+
+async def test_forks_of_a_lost_store_come_back_with_what_they_share(make: Make, tmp_path: Path) -> None:
+    first = Hermes.open_local(state=tmp_path / "state")
+    bound, model = make([Say(str(n)) for n in range(6)], on=first, name="keeper")
+    start = await bound.run("a")
+    await bound.run("b")
+    child = await bound.fork(at=start.turn_id, title="The child")
+    middle = await bound.run("c")
+    grandchild = await bound.fork(at=middle.turn_id)
+    await bound.run("d")
+    await first.aclose()
+    for file in (tmp_path / "state").glob("store.db*"):
+        file.unlink()
+    second = Hermes.open_local(state=tmp_path / "state")
+    try:
+        rows = {row.session_id: row for row in await asyncio.to_thread(second.sessions)}
+        assert (rows[child].parent_session_id, rows[child].forked_at_turn_id) == (start.session_id, start.turn_id)
+        assert rows[child].title == "The child"
+        assert rows[grandchild].parent_session_id == child
+        again = second.bind(Agent("keeper", model=model.model))
+        await again.open_session(grandchild)
+        await again.run("e")
+        sent = [m["content"] for m in model.requests[-1].body["messages"][1:]]
+        assert sent == ["a", "0", "c", "2", "d", "3", "e"]
+    finally:
+        await second.aclose()
+
+
+async def test_a_fork_whose_beginning_is_gone_says_so(make: Make, tmp_path: Path) -> None:
+    first = Hermes.open_local(state=tmp_path / "state")
+    bound, model = make([Say(str(n)) for n in range(6)], on=first, name="keeper")
+    start = await bound.run("a")
+    await bound.fork()
+    middle = await bound.run("b")
+    grandchild = await bound.fork()
+    await bound.run("c")
+    with pytest.raises(UsageError, match="lose their history"):
+        await asyncio.to_thread(first.library.delete, start.session_id)
+    await first.aclose()
+    with contextlib.closing(sqlite3.connect(tmp_path / "state" / "store.db")) as db, db:  # as no command of ours does
+        db.execute("DELETE FROM sessions WHERE session_id = ?", (start.session_id,))
+        db.execute("DELETE FROM events WHERE session_id = ?", (start.session_id,))
+    second = Hermes.open_local(state=tmp_path / "state")
+    try:
+        again = second.bind(Agent("keeper", model=model.model))
+        await again.open_session(grandchild)
+        results = [await again.run("d"), await again.run("e")]
+        sent = [m["content"] for m in model.requests[-1].body["messages"][1:]]
+        assert sent == ["b", "1", "c", "2", "d", "3", "e"]
+        warnings = [[e.data for e in r.events if e.kind == "warning"] for r in results]
+        assert [len(w) for w in warnings] == [1, 0]
+        assert f"forked from {start.session_id}" in warnings[0][0]["message"]
+        assert middle.session_id != start.session_id
+    finally:
+        await second.aclose()

@@ -259,3 +259,89 @@ async def test_a_tool_that_is_gone_is_not_offered_and_not_called(make: Make) -> 
     result = await bound.run("c")
     assert [t["name"] for t in model.requests[-1].tools or ()] == []
     assert "extra" not in [t.content for t in result.tools]
+
+
+async def test_calls_of_one_batch_overlap_and_come_back_in_call_order(make: Make) -> None:
+    async def nap(n: int) -> int:
+        """Nap on the loop."""
+        await asyncio.sleep(0.4)
+        return n
+
+    @tool(parallel=True)
+    def doze(n: int) -> int:
+        """Nap in a thread."""
+        time.sleep(0.4)
+        return n
+
+    order: list[int] = []
+
+    def note(n: int) -> int:
+        """Note in call order."""
+        order.append(n)
+        return n
+
+    batch = [Call(name, {"n": n}) for name in ("nap", "doze", "note") for n in (2, 0, 1)]
+    bound, model = make([batch, Say("ok")], tools=[nap, doze, note])
+    result = await bound.run("go")
+    given = [m["content"] for m in model.requests[-1].messages if m["role"] == "tool"]
+    assert given == ["2", "0", "1"] * 3
+    assert order == [2, 0, 1]
+    spans = [s for s in result.spans if s.kind == "tool" and s.name in ("nap", "doze")]
+    assert max(s.end_unix_s or 0 for s in spans) - min(s.start_unix_s for s in spans) < 1.2  # 2.4 s one after another
+
+
+async def test_a_secret_in_an_error_is_masked_and_the_users_own_line_is_told(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", "shop-9f8e7d6c5b4a3928")
+
+    def buy() -> str:
+        """Buy."""
+        raise RuntimeError("401 for key shop-9f8e7d6c5b4a3928 at the shop")
+
+    bound, model = make([Call("buy"), Say("ok")], tools=[buy])
+    result = await bound.run("go")
+    told = _told(model)
+    assert "RuntimeError: 401 for key" in told
+    assert "in buy:" in told
+    everything = told + json.dumps([e.to_dict() for e in result.events], default=str)
+    assert "shop-9f8e" not in everything
+
+
+async def test_a_flyte_task_is_a_tool(make: Make) -> None:
+    flyte = pytest.importorskip("flyte")
+    environment = flyte.TaskEnvironment(name="points")
+
+    @environment.task
+    async def double(n: int) -> int:
+        """Twice the number."""
+        return 2 * n
+
+    @environment.task
+    def half(n: int) -> float:
+        """Half the number."""
+        return n / 2
+
+    steps = [Call("double", {"n": 4}), Call("half", {"n": 3}), Call("half", {"n": "three"}), Say("ok")]
+    bound, model = make(steps, tools=[double, half])
+    result = await bound.run("go")
+    assert [t.value for t in result.tools] == [8, 1.5, None]
+    assert "argument 'n' got" in _told(model)
+    offered = {t["name"]: t for t in model.requests[0].tools}
+    assert offered["double"]["description"] == "Twice the number."
+    assert offered["half"]["parameters"]["properties"] == {"n": {"type": "integer"}}
+
+
+async def test_pictures_of_what_a_plot_gives_back_are_sent(make: Make) -> None:
+    from matplotlib.figure import Figure
+
+    def draw(n: int) -> Any:
+        """Draw; give back axes, or the lines of a plot."""
+        axes = Figure(figsize=(1, 1)).subplots(1, 2)
+        return axes if n else axes[0].plot([1, 2])
+
+    steps = [[Call("draw", {"n": n}) for n in (0, 1)], Say("ok")]
+    bound, model = make(steps, tools=[draw], config={"model": {"supports_vision": True}})
+    assert (await bound.run("go")).status == "completed"
+    given = [m["content"] for m in model.requests[-1].messages if m["role"] == "tool"]
+    assert [[part["type"] for part in content] for content in given] == [["text", "image_url"]] * 2

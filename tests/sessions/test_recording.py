@@ -19,6 +19,7 @@ from hermes_nb.tools.decorator import tool
 
 pytestmark = pytest.mark.hermes
 Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
+HEAD = '{"format": "hermes-nb recording", "version": 1}\n{"agent": "a", "prompt": "p"}'
 
 
 def _adding() -> tuple[Any, list[int]]:
@@ -141,12 +142,43 @@ async def test_no_key_is_needed_and_the_recorded_model_is_taken(
         assert "has no answer to this request" in str(result.error)
 
 
+async def test_a_recording_that_was_edited_by_hand_answers_as_it_says_now(own: Hermes, make: Make, tmp_path: Path) -> None:
+    file = tmp_path / "talk.jsonl"
+    await _recorded(own, make, file)
+    text = file.read_text(encoding="utf-8").replace("and three", "and four")
+    file.write_text("\ufeff" + text.replace("\n", "\r\n"), encoding="utf-8", newline="")  # as some editors and git save it
+    nowhere = Model("scripted", "custom", base_url="http://127.0.0.1:9/v1")
+    async with Hermes.local(state=tmp_path / "other", replay=file) as other:
+        bound = other.bind(Agent("solver", "Solve.", model=nowhere, tools=[_adding()[0]]))
+        assert [(await bound.run(p)).text for p in ("one plus one", "plus one")] == ["two", "and four"]
+    lines = file.read_text(encoding="utf-8-sig").split("\n")
+    cut = [line for line in lines if '"call_key"' not in line]
+    edited = [line if '"call_key"' in line else line.replace('\\"n\\": 1', '\\"n\\": 2') for line in lines]
+    assert edited != lines
+    for name, kept, said in (("cut", cut, None), ("edited", edited, "its last message was recorded as '2' and is '3'")):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(kept), encoding="utf-8")
+        add, calls = _adding()
+        async with Hermes.local(state=tmp_path / name, replay=path) as other:
+            bound = other.bind(Agent("solver", "Solve.", model=nowhere, tools=[add]))
+            result = await bound.run("one plus one")
+        assert len(calls) == 1  # a call whose result is not recorded runs
+        assert (result.status == "completed") is (said is None)
+        assert said is None or said in str(result.error)
+
+
 def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     for text, message in (
         ("no", "is not JSON lines"), ('{"format": "hermes-nb sessions", "version": 1}', "is no file of"),
         ('{"format": "hermes-nb recording", "version": 2}', "Upgrade"),
         ('{"format": "hermes-nb recording", "version": 1}\n{"fingerprint": "x"}', "Line 2 of the recording"),
+        (f"{HEAD}\n<<<<<<< mine\n", "line 3: Expecting value"),
+        (f'{HEAD}\n{{"fingerprint": "x", "occurrence": 0, "body": {{}}}}', "Line 3 of the recording.*holds no answer"),
+        (f'{HEAD}\n{{"fingerprint": "x", "occurrence": 0, "body": {{"choices": []}}}}', "Line 3 of the recording"),
+        (f'{HEAD}\n{{"fingerprint": "x", "occurrence": "first", "body": {{"choices": []}}}}', "Line 3 of the recording"),
+        (f'{HEAD}\n{{"call_key": "x", "body": 3}}', "Line 3 of the recording"),
+        (f'{HEAD}\n[1, 2]', "is no file of"),
     ):  # fmt: skip
         file.write_text(text)
         with pytest.raises(UsageError, match=message):

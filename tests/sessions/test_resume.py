@@ -110,8 +110,83 @@ async def test_changed_agent_is_said_and_live_goes_on(own: Hermes, make: Make) -
         await bound.resume(turn.id)
     assert len(model.requests) == 2
     result = await (await bound.resume(turn.id, live=True)).wait()
-    assert result.status == "completed"
+    assert (result.status, result.text) == ("completed", "2 it is")
     assert calls == [1]
+    assert len(model.requests) == 3  # the committed step was not asked again, though its request would be another now
+    assert "Be brief." in model.requests[-1].body["messages"][0]["content"]
+
+
+async def test_a_turn_goes_on_once_whoever_asks(own: Hermes, make: Make) -> None:
+    bound, model, turn, _ = await _killed_after_a_step(own, make)
+    hang = Hang()
+    model._script[-1] = hang
+    add, _ = _counting()
+    other = Hermes.open_local(state=own.state_dir)
+    try:
+        there = other.bind(Agent("solver", model=model.model, tools=[add]))
+        tries = await asyncio.gather(
+            *(bound.resume(turn.id) for _ in range(3)), *(there.resume(turn.id) for _ in range(3)), return_exceptions=True
+        )
+        (resumed,) = [t for t in tries if isinstance(t, Turn)]
+        refused = [str(t) for t in tries if not isinstance(t, Turn)]
+        assert all(isinstance(t, UsageError) for t in tries if not isinstance(t, Turn)), refused
+        said = ("being resumed", "still running", "runs in another kernel")
+        assert all(any(words in text for words in said) for text in refused), refused
+        await asyncio.to_thread(hang.wait_reached)
+        for agent in (bound, there):
+            with pytest.raises(UsageError, match=r"is still running|runs in another kernel"):
+                await agent.resume(turn.id)
+        hang.release()
+        assert (await resumed.wait()).status == "completed"
+        assert len(model.requests) == 3
+    finally:
+        await other.aclose()
+
+
+async def test_a_prompt_with_a_key_in_it_is_not_paid_twice(own: Hermes, make: Make) -> None:
+    add, calls = _counting()
+    hang = Hang()
+    key = "sk-scripted-0123456789abcdef"
+    bound, model = make([Call("add", {"n": 1}, text=f"{key}?"), hang, Say("2 it is")], on=own, tools=[add])
+    turn = await bound.start(f"Is {key} yours?")
+    await asyncio.to_thread(hang.wait_reached)
+    _kill(own)
+    assert (await turn.wait()).status == "failed"
+    result = await (await turn.resume()).wait()
+    assert (result.text, result.status) == ("2 it is", "completed")
+    assert (calls, len(model.requests)) == ([1], 3)
+
+
+async def test_another_model_goes_on_after_the_committed_steps(own: Hermes, make: Make) -> None:
+    paid: list[int] = []
+
+    @tool
+    def pay(amount: int) -> str:
+        """Pay."""
+        paid.append(amount)
+        return "paid"
+
+    hangs = [Hang(), Hang()]
+    script = [Call("pay", {"amount": 1}), Call("pay", {"amount": 2}), hangs[0]]
+    bound, first = make(script, on=own, tools=[pay], name="payer")
+    turn = await bound.start("question")
+    await asyncio.to_thread(hangs[0].wait_reached)
+    _kill(own)
+    await turn.wait()
+    other, second = make([Call("pay", {"amount": 3}), hangs[1]], on=own, tools=[pay], name="payer", instructions="Go on.")
+    turn = await other.resume(turn.id, live=True)
+    await asyncio.to_thread(hangs[1].wait_reached)
+    _kill(own)
+    await turn.wait()
+    last, third = make([Say("done")], on=own, tools=[pay], name="payer", instructions="End it.")
+    result = await (await last.resume(turn.id, live=True)).wait()
+    assert (result.text, result.status) == ("done", "completed")
+    assert paid == [1, 2, 3]
+    assert [len(m.requests) for m in (first, second, third)] == [3, 2, 1]
+    sent = third.requests[0].body["messages"]
+    assert [m["role"] for m in sent] == ["system", "user", *["assistant", "tool"] * 3]
+    assert [e.data.get("replayed") for e in result.events if e.kind == "tool.completed"] == [True] * 3
+    assert last.model.base_url == third.base_url
 
 
 async def test_tool_that_may_have_run_is_asked_about(own: Hermes, make: Make) -> None:

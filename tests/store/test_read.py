@@ -141,3 +141,22 @@ async def test_rows_are_never_numbered_twice(store: Store) -> None:
     await store.delete_session("s")
     await store.ingest([event(2, session="kept")])
     assert [e.seq for e in await store.events(after_rowid=2)] == [2]
+
+
+async def test_remote_runs_are_listed_by_their_newest_word(store: Store) -> None:
+    await store.ingest(turn_events())
+    said = [("r1", "queued"), ("r2", "running"), ("r1", "succeeded")]
+    await store.ingest([event(10 + i, "flyte.run", run=run, phase=phase) for i, (run, phase) in enumerate(said)])
+    await store.ingest([event(20, "flyte.run", session="other", run="r3", phase="failed", url="https://flyte/r3")])
+    assert [(r.run, r.phase, r.session_id, r.agent, r.url) for r in await store.runs()] == [
+        ("r3", "failed", "other", "", "https://flyte/r3"), ("r1", "succeeded", "s", "analyst", ""),
+        ("r2", "running", "s", "analyst", ""),
+    ]  # fmt: skip
+    assert [r.run for r in await store.runs(limit=1)] == ["r3"]
+
+
+async def test_a_session_says_how_its_last_turn_ended(store: Store) -> None:
+    await store.ingest(turn_events())
+    assert (await store.session("s")).last_status == "completed"
+    await store.ingest([event(3, "turn.started", turn="t2", prompt="And?")])
+    assert (await store.session("s")).last_status == "running"

@@ -155,6 +155,18 @@ def test_a_long_result_is_cut_kept_whole_and_read_on():
     assert results.get(result_id) is outcome.value
 
 
+class Raising(dict[str, int]):
+    def items(self):
+        raise RuntimeError("not now")
+
+
+def test_a_value_that_can_not_be_shown_is_named_and_kept():
+    value = Raising(a=1)
+    outcome = run_sync(tool(lambda: value, name="f", description="F."), "{}")
+    assert (outcome.status, outcome.content) == ("ok", "<Raising, which can't be shown: RuntimeError: not now>")
+    assert outcome.value is value
+
+
 def test_a_result_that_fits_is_not_kept():
     results = ResultStore()
     run_sync(tool(lambda: "small", name="small"), "{}", results=results)

@@ -72,6 +72,23 @@ CASES = {
     "epydoc": ("S.\n\n    @param n: Count.\n    @return: X.\n", "S.", {"n": "Count."}),
     "two dialects": ("S.\n\n    Args:\n        n: Count.\n\n    :param region: Where.\n", "S.", {"n": "Count.", "region": "Where."}),
     "the first of two": ("S.\n\n    Args:\n        n: First.\n\n    :param n: Second.\n", "S.", {"n": "First."}),
+    "the parameters win over attributes": (
+        "S.\n\n    Attributes:\n        n: Of the class.\n        k: Kept.\n\n    Args:\n        n: Count.\n", "S.", {"n": "Count.", "k": "Kept."},
+    ),
+    "Markdown headings": (
+        "S.\n\n    ## Parameters\n    - `n` (int): Count.\n    - **region**: Where,\n      more.\n\n    ## Example\n    ```python\n    # Parameters\n    f(1)\n    ```\n\n    ## Details\n    Slow.\n",
+        "S.\n\n## Details\nSlow.",
+        {"n": "Count.", "region": "Where, more."},
+    ),
+    "Markdown in bold": (
+        "S.\n\n    **Args**:\n\n    - n: Count.\n    - region: Where.\n\n    More.\n\n    **Returns:**\n    X.\n\n    End.\n",
+        "S.\n\nMore.\n\nEnd.",
+        {"n": "Count.", "region": "Where."},
+    ),
+    "bold prose": ("S.\n\n    **Parameters** matter.\n\n    # Notes\n    Slow.\n", "S.\n\n**Parameters** matter.\n\n# Notes\nSlow.", {}),
+    "a short underline": ("S.\n\n    Parameters\n    --\n    n : int\n        Count.\n", "S.", {"n": "Count."}),
+    "nothing but what is returned": ("Returns: the sum of n.", "Returns: the sum of n.", {}),
+    "nothing but a section of what is returned": ("\n    Returns:\n        The sum\n        of n.\n", "Returns: The sum of n.", {}),
     "prose with colons": ("See https://example.org/a: good.\n\n    Mind: slow. Example: f(3).\n", "See https://example.org/a: good.\n\nMind: slow. Example: f(3).", {}),
     "prose that ends like a section": ("Use it so. Example:\n\n    f(3)\n", "Use it so. Example:\n\nf(3)", {}),
 }  # fmt: skip

@@ -52,6 +52,32 @@ def test_anything_else_is_refused_by_name(value: Any) -> None:
         image_part("picture", value)
 
 
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "LAB", "HSV", "I", "F", "I;16"])
+def test_a_picture_of_any_mode_is_drawn(mode: str) -> None:
+    assert len(images_in(Image.new(mode, (2, 2)))) == 1
+
+
+def test_parts_of_a_figure_are_drawn_as_that_figure_once() -> None:
+    import numpy
+
+    figure, other = Figure(), _figure()
+    axes = figure.subplots(2, 2)
+    lines = axes[0, 0].plot([1, 2], [3, 4])
+    for value in (axes, list(axes.flat), lines, lines[0], (figure, axes[1, 1]), figure.axes[0].set_title("T")):
+        assert len(images_in(value)) == 1
+    assert len(images_in([lines[0], other, other.axes[0]])) == 2
+    assert images_in(numpy.array([1, "a", None], dtype=object)) == []
+
+
+def test_a_figure_that_can_not_be_drawn_harms_nothing() -> None:
+    figure = _figure()
+    figure.axes[0].set_title(r"$\\frac{$")
+    assert images_in([figure, _png()])[0].mime_type == "image/png"
+    assert len(images_in([figure, _png()])) == 1
+    with pytest.raises(UsageError, match="chart can't be drawn: ValueError"):
+        image_part("chart", figure)
+
+
 def test_images_of_a_value_are_found_and_nothing_else(tmp_path: Path) -> None:
     png = tmp_path / "a.png"
     png.write_bytes(_png())

@@ -90,15 +90,12 @@ def test_functions_without_a_name_of_their_own_stay_what_they_were(notebook: Not
         assert redefined(old, notebook) is None
 
 
-def test_what_the_model_sees_of_it_is_said(notebook: Notebook) -> None:
+def test_a_function_with_other_parameters_takes_its_place_too(notebook: Notebook) -> None:
     notebook.run(f"@tool\n{ADD.format(n=1)}")
     tools = [notebook["add"]]
-    notebook.run(f"@tool\n{ADD.format(n=2)}")
-    tools, said = renewed(tools, notebook)
-    assert (tools[0](1), said) == (3, [])
     notebook.run(f"@tool\n{ADD.format(n=3).replace('a: int', 'a: int, b: int = 0')}")
     tools, said = renewed(tools, notebook)
-    assert said == ["Tool add was redefined: from this turn on the model sees its new form."]
+    assert said == []
     assert list(tools[0].parameters["properties"]) == ["a", "b"]
 
 

@@ -151,7 +151,7 @@ CASES = {
     "numpy_bool": (np.bool_(True), True),
     "numpy_longdouble": (np.longdouble(1.5), 1.5),
     "numpy_datetime": (np.datetime64("2026-01-02"), "2026-01-02"),
-    "numpy_nat": (np.datetime64("NaT"), None),
+    "numpy_nat": (np.datetime64("NaT", "s"), None),
     "numpy_str": (np.str_("a"), "a"),
     "numpy_0d": (np.array(3), 3),
     "array": (

@@ -3,18 +3,21 @@
 import collections.abc
 import dataclasses
 import enum
+import fractions
 import functools
 import json
 import os
 import subprocess
 import sys
 import typing
+import zoneinfo
 
 import jsonschema
 import pydantic
 import pytest
+import typing_extensions
 
-from hermes_nb.errors import HermesNbError, ToolDefinitionError
+from hermes_nb.errors import HermesNbError, ToolArgumentError, ToolDefinitionError
 from hermes_nb.tools.decorator import tool
 
 from .pep563_local import tools as local_tools
@@ -326,3 +329,153 @@ print([m for m in heavy if m in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout.strip() == "['pydantic']", done.stderr
+
+
+# -- kinds that need a word of their own ------------------------------------------------------------------------------
+class Rights(enum.IntFlag):
+    READ = 1
+    WRITE = 2
+
+
+@dataclasses.dataclass
+class Filled:
+    a: dataclasses.InitVar[int]
+    b: int = dataclasses.field(init=False, default=3)
+
+    def __post_init__(self, a: int) -> None:
+        self.b = a
+
+
+def test_flags_are_sums():
+    def f(rights: Rights = Rights.READ | Rights.WRITE):
+        return rights
+
+    made = tool(f)
+    assert made.parameters["properties"]["rights"] == {
+        "type": "integer", "minimum": 0, "default": 3, "description": "A sum of: 1 = READ, 2 = WRITE; 0 for none.",
+    }  # fmt: skip
+    assert [made.build({"rights": n})[1]["rights"] for n in (0, 2, 3)] == [Rights(0), Rights.WRITE, Rights(3)]
+    with pytest.raises(ToolArgumentError, match="rights"):
+        made.build({"rights": "READ"})
+
+
+def test_fields_that_a_dataclass_fills_itself_are_not_offered():
+    def f(x: Filled):
+        return x
+
+    made = tool(f)
+    assert list(made.parameters["properties"]["x"]["properties"]) == ["a"]
+    assert made.build({"x": {"a": 7}})[1]["x"].b == 7
+    with pytest.raises(ToolArgumentError, match="b"):
+        made.build({"x": {"a": 7, "b": 1}})
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "told"),
+    [
+        (zoneinfo.ZoneInfo, zoneinfo.ZoneInfo("Europe/Oslo"), "Europe/Oslo"),
+        (fractions.Fraction, fractions.Fraction(1, 3), "1/3"),
+    ],
+)
+def test_defaults_that_are_written_as_text_are_told_and_read_again(annotation, default, told):
+    def f(x=default):
+        return x
+
+    f.__annotations__["x"] = annotation
+    made = tool(f)
+    assert made.parameters["properties"]["x"]["default"] == told
+    assert made.build({"x": told})[1]["x"] == default
+
+
+def test_a_secret_default_is_not_told():
+    def f(key: pydantic.SecretStr = pydantic.SecretStr("s3cret")):  # noqa: B008
+        return key
+
+    made = tool(f)
+    assert "default" not in made.parameters["properties"]["key"]
+    assert "s3cret" not in str(made.parameters)
+    assert made(*made.build({})[0]).get_secret_value() == "s3cret"
+
+
+def test_a_tuple_with_a_part_that_repeats_is_refused_with_the_cure():
+    def f(x: tuple[int, *tuple[str, ...]]):
+        return x
+
+    with pytest.raises(ToolDefinitionError, match=r"Use tuple\[T, \.\.\.\], or a list\."):
+        tool(f)
+
+
+def test_a_generic_function_gets_its_first_argument_by_position():
+    @functools.singledispatch
+    def f(x: int, y: int = 0):
+        return x, y
+
+    made = tool(f)
+    args, kwargs = made.build({"x": 1, "y": 2})
+    assert made(*args, **kwargs) == (1, 2)
+
+
+def test_an_array_like_is_a_variable_or_a_list():
+    import cloudpickle
+    import numpy
+    import numpy.typing
+    import pandas
+
+    def f(a: numpy.typing.ArrayLike, b: numpy.typing.ArrayLike | None = None):
+        return a, b
+
+    made = tool(f)
+    notebook = {"arr": numpy.arange(2), "s": pandas.Series([1]), "rows": [[1]], "text": "x"}
+    assert made.parameters["properties"]["a"]["anyOf"] == [
+        {"type": "string", "description": "Give the name of a notebook variable: an array or list."},
+        {"type": "array", "items": {}}, {"type": "number"},
+    ]  # fmt: skip
+    for name in ("arr", "s", "rows"):
+        assert made.build({"a": name, "b": name}, notebook)[1] == {"a": notebook[name], "b": notebook[name]}
+    assert made.build({"a": [[1, 2]], "b": None})[1] == {"a": [[1, 2]], "b": None}
+    with pytest.raises(ToolArgumentError, match="variables that fit: arr, rows, s"):
+        made.build({"a": "text"}, notebook)
+    assert cloudpickle.loads(cloudpickle.dumps(made)).definition() == made.definition()
+
+
+class Shade(enum.Enum):
+    DARK = "dark"
+    LIGHT = "light"
+
+
+def test_an_alias_is_what_it_stands_for():
+    alias = typing_extensions.TypeAliasType
+    shades = alias("shades", typing.Literal[Shade.DARK] | None)
+    nested = alias("nested", list[shades])
+
+    def f(x, y):
+        return x, y
+
+    f.__annotations__ = {"x": nested, "y": collections.abc.Iterable[shades]}
+    made = tool(f)
+    assert made.build({"x": ["dark", None], "y": ["dark"]})[1] == {"x": [Shade.DARK, None], "y": [Shade.DARK]}
+    with pytest.raises(ToolArgumentError, match=r"argument 'x\[0\]' got \"light\""):
+        made.build({"x": ["light"], "y": []})
+
+
+Json = typing_extensions.TypeAliasType("Json", "list[Json] | dict[str, Json] | int | str")
+
+
+_NEW = pytest.mark.skipif(sys.version_info < (3, 12), reason="the statement is of Python 3.12")
+
+
+@pytest.mark.parametrize("is_statement", [False, pytest.param(True, marks=_NEW)])
+def test_an_alias_that_contains_itself_is_resolved(is_statement):
+    space: dict[str, typing.Any] = {}
+    if is_statement:
+        exec("type Json = list[Json] | dict[str, Json] | int | str", space)
+
+    def f(x):
+        return x
+
+    f.__annotations__ = {"x": space.get("Json", Json)}
+    made = tool(f)
+    jsonschema.Draft202012Validator.check_schema(made.parameters)
+    assert made.build({"x": [{"a": [1, "b"]}]})[1]["x"] == [{"a": [1, "b"]}]
+    with pytest.raises(ToolArgumentError, match="x"):
+        made.build({"x": [{"a": [None]}]})

@@ -7,22 +7,25 @@ import dataclasses
 from typing import Any
 
 from hermes_nb.errors import AgentNotFoundError, UsageError
-from hermes_nb.magics import _card
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser, name_list, near, positive_count, variable_name
 from hermes_nb.magics._table import show, show_bundle
 from hermes_nb.model.agent import OFFLINE, Agent, Model
+from hermes_nb.views import _card
 
 SUMMARY = "bind an agent of this notebook, or make one, and show its card"
 EXAMPLES = (
     "%hermes agent analyst",
     "%hermes agent helper --model anthropic/claude-sonnet-5 --provider openrouter --tools top_customers,plot",
     "%%hermes agent helper --provider offline\nYou answer in one sentence.",
+    "%hermes agent --ui",
 )
 NOTES = """\
 NAME is a variable that holds an Agent, or the name of one; with options and no such Agent, a new one is made. Options given
 for an Agent of the notebook count for this binding; the variable is left as it is. The body of %%hermes agent is taken as
-its instructions. Without NAME the bound agents are listed. Binding again tells what changed."""
+its instructions. Without NAME the bound agents are listed. Binding again tells what changed.
+--ui opens a form that makes an agent (with NAME: changes it) and puts its code into a new cell. --code puts the code of an
+agent into a new cell. --on says where its turns run, unless %hermes run --on says otherwise."""
 TAKES_CELL = True
 
 _OPTIONS = ("model", "provider", "base_url", "instructions", "tools", "toolsets", "max_turns")
@@ -39,6 +42,11 @@ def parser() -> Parser:
     parser.add_argument("--tools", metavar="F,...", type=name_list, help="functions of this notebook it may call")
     parser.add_argument("--toolsets", metavar="T,...", type=name_list, help="toolsets of Hermes it gets besides")
     parser.add_argument("--max-turns", metavar="N", type=positive_count, help="most model calls of one turn")
+    parser.add_argument(
+        "--on", metavar="RUNTIME", help="where its turns run: process, flyte, flyte:local, or a variable with a runtime"
+    )
+    parser.add_argument("--ui", action="store_true", help="open a form; it makes the agent, and its code in a new cell")
+    parser.add_argument("--code", action="store_true", help="put the agent's code into a new cell; no key is in it")
     parser.add_argument("--default", action="store_true", help="ask this one when %%hermes run has no -a")
     parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put the bound agent into this variable")
     return parser
@@ -50,20 +58,68 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
         if options.instructions is not None:
             raise UsageError("Instructions stand in --instructions and in the cell. Keep one of them.")
         options.instructions = cell
+    if options.ui:
+        _open_form(context, options)
+        return
     if options.agent is None:
         _list(context, options)
         return
-    binding = context.bind(_agent(context, options))
+    if options.code:
+        _write_code(context, options)
+        return
+    binding = context.bind(_agent(context, options), on=options.on)
     if options.default:
         context.default_agent = binding.bound.name
     if options.out is not None:
         context.user_ns[options.out] = binding.bound
-    card = binding.bound.card()
-    show_bundle(_card.as_text(card, binding.changes), _card.as_html(card, binding.changes))
+    title, rows = f"Agent {binding.bound.name}", _card.lines(context.card(binding.bound), binding.changes)
+    _show_card(context, binding.bound, title, rows)
+
+
+def _show_card(context: Context, bound: Any, title: str, rows: list[tuple[str, str]]) -> None:
+    """The card; with its button where widgets work."""
+    from hermes_nb.widgets.promote import Promotion, can_show
+
+    if can_show():
+        Promotion(bound, context.variables, card=rows, is_open=False).show()
+    else:
+        show_bundle(_card.as_text(title, rows), _card.as_html(title, rows))
+
+
+def _open_form(context: Context, options: argparse.Namespace) -> None:
+    if any(getattr(options, name) is not None for name in (*_OPTIONS, "on", "out")) or options.default or options.code:
+        raise UsageError("--ui takes no other options: they are fields of the form. %hermes agent [NAME] --ui opens it.")
+    from hermes_nb.widgets.builder import AgentBuilder
+
+    def bind(agent: Agent, variable: str, runtime: str) -> Any:
+        bound = context.bind(agent, on=runtime).bound
+        context.user_ns[variable] = agent
+        return bound
+
+    agent = None if options.agent is None else _agent(context, options)
+    context.hermes  # noqa: B018 - what it warns of is said here, and not where a click is answered
+    runtime = "process" if agent is None else context.runs_on(agent.name) or "process"
+    AgentBuilder(context.variables, bind, agent=agent, runtime=runtime).show()
+
+
+def _write_code(context: Context, options: argparse.Namespace) -> None:
+    from hermes_nb.model.agent_code import agent_code, variable_for
+    from hermes_nb.sessions.agent_name import key_variable, name_in
+
+    agent, names = _agent(context, options), context.variables()
+    on = options.on or context.runs_on(agent.name)
+    try:
+        code = agent_code(
+            agent, variable_for(agent.name, names), name_of=lambda value: name_in(names, value),
+            key_variable=key_variable, options=f"--on {on}" if on else "",
+        )  # fmt: skip
+    except ValueError as exc:
+        raise UsageError(f"{exc} Put it into one and bind the agent again.") from None
+    context.shell.set_next_input(code)
 
 
 def _list(context: Context, options: argparse.Namespace) -> None:
-    if any(getattr(options, name) is not None for name in (*_OPTIONS, "out")) or options.default:
+    if any(getattr(options, name) is not None for name in (*_OPTIONS, "on", "out")) or options.default or options.code:
         raise UsageError("An agent needs a name: %hermes agent NAME ...")
     if not context.agents:
         declared = ", ".join(context.declared()) or "none"
@@ -107,9 +163,7 @@ def _fields(context: Context, given: dict[str, Any], found: Agent | None) -> dic
         if not isinstance(model_id, str):
             raise UsageError("--base-url needs --model, the model's name at that endpoint.")
         key = old.api_key if old is not None and old.base_url == given["base_url"] else None
-        fields.update(
-            model=Model(model_id, given.get("provider", "custom"), given["base_url"], key), provider=None
-        )
+        fields.update(model=Model(model_id, given.get("provider", "custom"), given["base_url"], key), provider=None)
     elif "model" in given or "provider" in given:
         model_id = given.get("model") or (old.id if old else found.model if found is not None else None)
         provider = given.get("provider") or (old.provider if old else found.provider if found is not None else None)
@@ -120,8 +174,10 @@ def _fields(context: Context, given: dict[str, Any], found: Agent | None) -> dic
 def _unknown(context: Context, name: str) -> AgentNotFoundError:
     known = sorted(context.declared())
     value = context.variables().get(name)
-    what = f"The variable {name!r} holds a {type(value).__name__}, not an Agent." if value is not None else (
-        f"No Agent named {name!r} is in this notebook.{near(name, known)}"
+    what = (
+        f"The variable {name!r} holds a {type(value).__name__}, not an Agent."
+        if value is not None
+        else (f"No Agent named {name!r} is in this notebook.{near(name, known)}")
     )
     return AgentNotFoundError(
         f"{what} Known: {', '.join(known) or 'none'}. Make one: {name} = Agent({name!r}, instructions='...'),"

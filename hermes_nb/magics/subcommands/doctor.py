@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import datetime
 import platform
 import sys
 from importlib import metadata
+from pathlib import Path
 
 from hermes_nb import _settings
 from hermes_nb._version import __version__
@@ -14,35 +16,63 @@ from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser
 from hermes_nb.magics._table import show
 
-SUMMARY = "show versions, keys found (by name), folders, workers and warnings"
-EXAMPLES = ("%hermes doctor",)
+SUMMARY = "show versions, the model found, workers, warnings and traps; write a report for a bug"
+EXAMPLES = ("%hermes doctor", "%hermes doctor --report", "%hermes doctor --report bug.zip")
+NOTES = """\
+--report writes a zip to attach to a bug report: this table, installed packages, the course of the newest turns (kinds,
+times, states) and the ends of the logs. Prompts, answers, arguments and results are not in it; keys, and what looks like
+one, are masked. Read it before you send it: a log may hold what a library printed."""
 
+REPORT = "hermes-nb-report.zip"
 _PACKAGES = ("hermes-agent", "ipython", "ipykernel", "pydantic", "pandas", "plotly", "aiosqlite")
+_EXTRAS = {
+    "jupyterlab": "lab", "ipywidgets": "widgets", "anywidget": "widgets", "flyte": "flyte",
+    "flyteplugins-agents-hermes": "flyte", "opentelemetry-sdk": "otel",
+}  # fmt: skip
+_NETWORK_DISKS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "ceph", "gluster", "lustre")
 
 
 def parser() -> Parser:
     """The options."""
-    return Parser("doctor")
+    parser = Parser("doctor")
+    parser.add_argument(
+        "--report", nargs="?", const=REPORT, metavar="FILE.zip", help=f"write a masked bundle for a bug report ({REPORT})"
+    )
+    return parser
 
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
-    """Show the table; starts nothing."""
-    show(("what", "found"), [*_installed(), *_environment(), *_running(context)])
+    """Show the table, or write it with what a bug report needs; starts nothing."""
+    table = [*_installed(), *_environment(), *_running(context), *_traps(context)]
+    if options.report is None:
+        show(("what", "found"), table)
+        return
+    from hermes_nb.magics import _report
+    from hermes_nb.model.mask import Masker
+
+    hermes = context.opened_hermes
+    masker = Masker(_settings.secrets().values()) if hermes is None else hermes.masker()
+    path = Path(options.report).expanduser()
+    names = _report.write(path, table, hermes, masker)
+    print(f"Wrote {path}: {', '.join(names)}. Keys are masked; read it before you attach it to a bug report.")
 
 
 def _installed() -> list[tuple[str, str]]:
     return [
         ("hermes-nb", __version__),
         ("python", f"{platform.python_version()} at {sys.executable}"),
+        ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
         *((name, _version(name)) for name in _PACKAGES),
+        *((name, _version(name, extra=extra)) for name, extra in _EXTRAS.items()),
     ]
 
 
-def _version(package: str) -> str:
+def _version(package: str, *, extra: str = "") -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return f"not installed: %pip install {package}"
+        wanted = f"'hermes-nb[{extra}]'" if extra else package
+        return f"not installed: %pip install {wanted}"
 
 
 def _environment() -> list[tuple[str, str]]:
@@ -50,8 +80,23 @@ def _environment() -> list[tuple[str, str]]:
     return [
         ("HERMES_NB_MODEL", _settings.model() or "not set"),
         ("HERMES_NB_HOME", _settings.home() or "not set"),
+        ("HERMES_NB_REPLAY", _settings.replay() or "not set"),
         ("model keys", f"{', '.join(keys)}; the first one is used" if keys else "none found"),
+        ("model", _model()),
     ]
+
+
+def _model() -> str:
+    """Who answers an agent that names no model."""
+    from hermes_nb.errors import HermesNbError
+    from hermes_nb.model.agent import Agent
+    from hermes_nb.sessions.model_choice import choose
+
+    try:
+        model = choose(Agent("nobody")).model
+    except HermesNbError as exc:
+        return str(exc)
+    return f"{model.id} ({model.provider}) answers agents that name none"
 
 
 def _running(context: Context) -> list[tuple[str, str]]:
@@ -68,3 +113,46 @@ def _running(context: Context) -> list[tuple[str, str]]:
     for at_unix_s, code, text in hermes.warnings[-10:]:
         rows.append((f"warning {datetime.datetime.fromtimestamp(at_unix_s):%H:%M:%S}", f"{code}: {text}"))
     return rows
+
+
+def _traps(context: Context) -> list[tuple[str, str]]:
+    """What is here that has led people astray."""
+    found = []
+    if getattr(asyncio, "_nest_patched", False) or "nest_asyncio" in sys.modules or "nest_asyncio2" in sys.modules:
+        found.append("nest_asyncio is loaded; cells await by themselves, so it is not needed")
+    if _is_there("async-hermes-agent"):
+        found.append(
+            "async-hermes-agent overwrites files of hermes-agent: %pip uninstall async-hermes-agent, then"
+            " %pip install --force-reinstall 'hermes-agent>=0.19,<0.20'"
+        )
+    if _settings.variable("HERMES_HOME"):
+        found.append("HERMES_HOME is set; workers have homes of their own and do not read it")
+    hermes = context.opened_hermes
+    disk = _disk(hermes.state_dir if hermes is not None else Path(_settings.home() or ".").expanduser())
+    if any(name in disk for name in _NETWORK_DISKS):
+        found.append(
+            f"the state folder is on a network disk ({disk}), where SQLite may lose writes: set HERMES_NB_HOME"
+        )
+    return [("trap", text) for text in found] or [("traps", "none found")]
+
+
+def _is_there(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _disk(folder: Path) -> str:
+    """The type of the file system that holds a folder, e.g. `ext4`; "" where the system does not tell."""
+    best, kind = -1, ""
+    try:
+        lines = Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        _, place, name, *_ = line.split(" ")
+        if len(place) >= best and folder.resolve().is_relative_to(place.replace("\\040", " ")):
+            best, kind = len(place), name
+    return kind

@@ -27,12 +27,16 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     print(details(options.subcommand) if options.subcommand else overview())
 
 
+def ordered() -> list[str]:
+    """Names of the sub-commands in the order in which a newcomer meets them."""
+    known = _subcommand.names()
+    return [name for name in _ORDER if name in known] + [name for name in known if name not in _ORDER]
+
+
 def overview() -> str:
     """All sub-commands: one line and one example each."""
-    known = _subcommand.names()
-    names = [name for name in _ORDER if name in known] + [name for name in known if name not in _ORDER]
     lines = ["Run Hermes agents from this notebook. Sub-commands of %hermes:", ""]
-    for name in names:
+    for name in ordered():
         subcommand = _subcommand.load(name)
         lines += [f"  {name:<9} {subcommand.SUMMARY}", f"  {'':<9}   {subcommand.EXAMPLES[0].splitlines()[0]}"]
     lines += ["", "%hermes help NAME explains one. %%hermes run takes a question of several lines from the cell."]

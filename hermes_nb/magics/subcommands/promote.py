@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -22,11 +23,12 @@ EXAMPLES = (
     "%hermes promote analyst --dry-run",
     "%hermes promote analyst --export analyst_flyte.py",
     "%%hermes promote analyst --on cluster\nWhich customers matter most?",
+    "%hermes promote analyst --ui",
 )
 NOTES = """\
 --on names a variable that holds a Flyte(...) with project, secrets, image and resources; without it the control plane is
 that of your own flyte.init or ~/.flyte/config.yaml. Without a question the conversation's last one is asked again. What
-stands in the way is found before anything is uploaded, and all of it is told at once."""
+stands in the way is found before anything is uploaded, and all of it is told at once. --ui does the same by clicks."""
 TAKES_CELL = True
 
 
@@ -36,6 +38,7 @@ def parser() -> Parser:
     parser.add_argument("agent", nargs="?", metavar="AGENT", help="the agent's name or variable")
     parser.add_argument("--on", metavar="VARIABLE", default="flyte", help="a variable with a Flyte(...)")
     parser.add_argument("--dry-run", action="store_true", help="show what would run and what stands in the way")
+    parser.add_argument("--ui", action="store_true", help="choose the target, look and submit by clicks")
     parser.add_argument("--export", metavar="FILE", help="write the agent as a module that `flyte run` runs")
     parser.add_argument("--yes", action="store_true", help="run tools that ask for approval unasked")
     parser.add_argument("--key", metavar="KEY", help="idempotency key: promoting it again gives the run there is")
@@ -46,8 +49,11 @@ def parser() -> Parser:
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Look, then export or submit, and block until the end."""
+    if options.ui:
+        _open(context, options, cell)
+        return
     bound, config = _wanted(context, options)
-    plan = context.hermes.io.call(_looked(bound, config))
+    plan = context.hermes.io.call(_looked(bound, config, options))
     if not _is_shown_only(plan, options):
         asked = _submit(context, bound, config, options, cell)
         if not options.background:
@@ -56,12 +62,24 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 
 async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """The same on the cell's own loop."""
+    if options.ui:
+        _open(context, options, cell)
+        return
     bound, config = _wanted(context, options)
-    plan = await context.hermes.io.awaited(_looked(bound, config))
+    plan = await context.hermes.io.awaited(_looked(bound, config, options))
     if not _is_shown_only(plan, options):
         asked = _submit(context, bound, config, options, cell)
         if not options.background:
             await _asked.wait_awaiting(context, asked, yes=False)
+
+
+def _open(context: Context, options: argparse.Namespace, cell: str | None) -> None:
+    if options.dry_run or options.export or options.yes or options.key or options.background or options.out:
+        raise UsageError("--ui takes no other options: they are fields of its form. %hermes promote [AGENT] --ui opens it.")
+    from hermes_nb.widgets.promote import Promotion
+
+    prompt = cell if cell is not None and cell.strip() else None
+    Promotion(context.pick(options.agent), context.variables, prompt=prompt).show()
 
 
 def _wanted(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
@@ -73,9 +91,11 @@ def _wanted(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
     return context.pick(options.agent), runtime
 
 
-async def _looked(bound: Any, config: Flyte) -> Plan:
-    from hermes_nb.flyte.preflight import preflight
+async def _looked(bound: Any, config: Flyte, options: argparse.Namespace) -> Plan:
+    from hermes_nb.flyte.preflight import checked, preflight
 
+    if options.export:  # a file needs no control plane
+        return await asyncio.to_thread(checked, bound, config)
     return await preflight(bound, config)
 
 
@@ -85,9 +105,10 @@ def _is_shown_only(plan: Plan, options: argparse.Namespace) -> bool:
     from hermes_nb.flyte.submit import refuse
 
     if options.export:
-        from hermes_nb.flyte.export import export
+        from hermes_nb.flyte.export import entry, export
 
-        print(f"Wrote {export(plan, options.export)}. Run it with: flyte run {options.export} ... --prompt '...'")
+        path = export(plan, options.export)
+        print(f"Wrote {path}. Run it with: flyte run {path} {entry(path)} --prompt '...'")
         return True
     if options.dry_run:
         print(describe(plan))

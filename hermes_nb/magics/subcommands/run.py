@@ -9,7 +9,7 @@ from typing import Any
 from hermes_nb.errors import UsageError
 from hermes_nb.magics import _asked
 from hermes_nb.magics._asked import Asked
-from hermes_nb.magics._context import Context
+from hermes_nb.magics._context import PROCESS, Context
 from hermes_nb.magics._parser import Parser, amount, name_list, positive_count, positive_number, variable_name
 
 TYPE_CHECKING = False
@@ -74,7 +74,7 @@ def parser() -> Parser:
     parser.add_argument("--replay", metavar="FILE", help="answer from this recording; no key, nothing is sent")
     parser.add_argument("--live", action="store_true", help="let what the recording does not hold go to the model")
     parser.add_argument(
-        "--on", metavar="RUNTIME", help="where: flyte, flyte:local, or a variable that holds a runtime, e.g. Flyte(...)"
+        "--on", metavar="RUNTIME", help="where: process, flyte, flyte:local, or a variable that holds a runtime"
     )
     parser.add_argument("--quiet", action="store_true", help="show nothing but errors")
     return parser
@@ -113,8 +113,9 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
     for _, text in bound.take_notices():
         print(text, flush=True)
     parts = _with_images(context, options, answer.prompt(prompt) if answer else prompt)
-    if options.on is not None:
-        bound = context.hermes.bind_on(bound, context.runtime(options.on))
+    on = options.on or context.runs_on(bound.name) or PROCESS
+    if on != PROCESS:
+        bound = context.hermes.bind_on(bound, context.runtime(on))
     turn = bound.submit(
         parts,
         session_id=session_id,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+from types import ModuleType
 from typing import Any
 
-from hermes_nb.errors import UsageError
+from hermes_nb import _registry
+from hermes_nb.errors import UnknownNameError, UsageError
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser
 
@@ -33,7 +35,10 @@ def parser() -> Parser:
     """The options."""
     parser = Parser("timeline")
     parser.add_argument("sessions", nargs="*", metavar="SESSION", help="an id, the start of one, or a title")
-    parser.add_argument("--as", dest="form", choices=FORMS, help="how to show it (widget in a notebook, else text)")
+    form = parser.add_argument(
+        "--as", dest="form", metavar="FORM", help=f"{', '.join(FORMS)}, or a view's name; widget where nothing is said"
+    )
+    form.suggestions = FORMS  # type: ignore[attr-defined]  # for completion: a view of an entry point is no mistake
     parser.add_argument("--live", action="store_true", help="follow the session as it grows")
     parser.add_argument("--save", metavar="FILE.html", help="write it as one page that needs no network and no kernel")
     return parser
@@ -41,13 +46,18 @@ def parser() -> Parser:
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Show it, or write it."""
+    form = options.form or "widget"
+    view = None if form in FORMS else _view(form)
     made = _timeline(context, options.sessions, live=options.live)
     if options.save is not None:
         print(f"Wrote {made.save(options.save)}.")
         if options.form is None:
             made.close()
             return
-    form = options.form or "widget"
+    if view is not None:
+        _show_any(view.render(made.events))
+        made.close()
+        return
     if form == "widget":
         made.show()
         return
@@ -74,6 +84,24 @@ def _default(context: Context, *, live: bool) -> Any:
     if not newest:
         raise UsageError("There is no session yet. The first %hermes run starts one.")
     return newest[0].session_id
+
+
+def _view(name: str) -> ModuleType:
+    """A view by name: a file of `views/`, or an entry point of the group `hermes_nb.views`."""
+    try:
+        return _registry.load("views", name)
+    except UnknownNameError as exc:
+        raise UsageError(f"--as takes {', '.join(FORMS)}, or a view. {exc}") from None
+
+
+def _show_any(made: Any) -> None:
+    """Show what a view rendered: text is printed, a MIME bundle and everything else displayed."""
+    from IPython.display import display
+
+    if isinstance(made, str):
+        print(made)
+    else:
+        display(made, raw=isinstance(made, dict) and all("/" in str(key) for key in made))  # type: ignore[no-untyped-call]
 
 
 def _show(made: Timeline, form: str) -> None:

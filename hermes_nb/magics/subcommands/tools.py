@@ -1,4 +1,4 @@
-"""`%hermes tools`: the functions of the notebook that an agent may call; attach and detach them between turns."""
+"""`%hermes tools`: the functions of the notebook that an agent may call; attach, detach and refresh them between turns."""
 
 from __future__ import annotations
 
@@ -13,24 +13,30 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.sessions.agent import BoundAgent
 
-SUMMARY = "list, attach or detach the tools of an agent"
+SUMMARY = "list, attach, detach or refresh the tools of an agent"
 EXAMPLES = (
     "%hermes tools",
     "%hermes tools -a analyst",
     "%hermes tools attach top_customers,plot",
     "%hermes tools detach plot -a analyst",
+    "%hermes tools refresh",
 )
 NOTES = """\
 What is attached here counts from the next turn on, until the agent is bound again. Tools of the agent's own declaration are
-taken away there: change it and bind it with %hermes agent."""
+taken away there: change it and bind it with %hermes agent.
 
-_ACTIONS = ("list", "attach", "detach")
+A cell that defines a tool may be run again: the next call runs the new function. What the model is told of it (description,
+parameters) stays as a session was told it first; a new session begins with the new form, and refresh takes it in those there
+are, from the next turn on."""
+
+_ACTIONS = ("list", "attach", "detach", "refresh")
 
 
 def parser() -> Parser:
     """The options."""
     parser = Parser("tools")
-    parser.add_argument("action", nargs="?", choices=_ACTIONS, default="list", help="list (the default), attach or detach")
+    actions = f"{', '.join(_ACTIONS)}; list is the default"
+    parser.add_argument("action", nargs="?", choices=_ACTIONS, default="list", help=actions)
     parser.add_argument("tools", nargs="?", metavar="F,...", type=name_list, help="functions or tools by name")
     parser.add_argument("-a", "--agent", metavar="NAME", help="whose tools; without it the only or the default agent's")
     return parser
@@ -38,9 +44,13 @@ def parser() -> Parser:
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Do it."""
-    if (options.tools is None) != (options.action == "list"):
+    if options.action != "refresh" and (options.tools is None) != (options.action == "list"):
         raise UsageError("Write %hermes tools attach NAME,... or %hermes tools detach NAME,...; %hermes tools lists them.")
     bound = context.pick(options.agent)
+    if options.action == "refresh":
+        names = ", ".join(bound.renew_offers(options.tools))
+        print(f"From the next turn on the model is told the new form of: {names}." if names else "No tool has a new form.")
+        return
     if options.action == "attach":
         context.attach(bound, options.tools)
     elif options.action == "detach":
@@ -60,3 +70,6 @@ def _show(bound: BoundAgent) -> None:
         runs = "on the loop" if spec.is_async else "in a thread" if spec.parallel else "on the main thread"
         rows.append((spec.name, f"({parameters})", runs, spec.description.partition("\n")[0]))
     show(("tool", "parameters", "runs", "description"), rows)
+    kept = ", ".join(bound.offers.changed(bound.session_id, bound.tools)) if bound.session_id else ""
+    if kept:
+        print(f"Session {bound.session_id} goes on with an earlier form of: {kept}. %hermes tools refresh takes the new.")

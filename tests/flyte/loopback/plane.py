@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import socket
 import tempfile
@@ -58,8 +59,10 @@ class LoopbackPlane:
         self.org, self.project, self.domain = org, project or f"loopback-{uuid.uuid4().hex[:8]}", domain
         self.store = Store(self.root)
         self.executor = Executor(self.store, org=org, env=dict(env or {}), secrets=dict(secrets or {}))
+        self.refusal = ""  # a code of Connect's: what calls are answered with, as by a sign-in that has expired
+        self.refused: tuple[str, ...] = ("",)  # ... those whose path ends so
         self.calls: list[str] = []  # every RPC path served, in order
-        apps, self._proxy = applications(self.store, self.executor)
+        apps, self._proxy = applications(self.store, self.executor, self.project, self.domain)
         self._routes = {app.path: app for app in apps}
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
@@ -136,6 +139,10 @@ class LoopbackPlane:
         if path.startswith("/files/"):
             await self._files(scope["method"], self.root / path.removeprefix("/files/"), receive, send)
             return
+        if self.refusal and path.endswith(self.refused):
+            body = json.dumps({"code": self.refusal, "message": f"{self.refusal}: the loopback plane refuses"}).encode()
+            await _respond(send, 401, body, content_type="application/json")
+            return
         app = self._routes.get(path.rpartition("/")[0])
         if app is None:
             self.calls.append(f"UNSERVED {path}")
@@ -163,6 +170,7 @@ class LoopbackPlane:
             await _respond(send, 404, b"")
 
 
-async def _respond(send: Any, status: int, body: bytes) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": []})
+async def _respond(send: Any, status: int, body: bytes, *, content_type: str = "") -> None:
+    headers = [(b"content-type", content_type.encode())] if content_type else []
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -23,6 +23,7 @@ from flyteidl2.imagebuilder import definition_pb2 as image_pb2
 from flyteidl2.imagebuilder import payload_pb2 as image_payload_pb2
 from flyteidl2.imagebuilder import service_connect as image_connect
 from flyteidl2.logs.dataplane import payload_pb2 as logs_pb2
+from flyteidl2.project import project_service_connect, project_service_pb2
 from flyteidl2.task import common_pb2, task_definition_pb2, task_service_connect, task_service_pb2
 from flyteidl2.workflow import (
     queue_service_connect,
@@ -317,6 +318,20 @@ class Clusters(cluster_connect.ClusterService):
         return cluster_pb2.SelectClusterResponse()  # no endpoint: the control plane serves data itself
 
 
+class Projects(project_service_connect.ProjectService):
+    """The one project there is, with the one domain."""
+
+    def __init__(self, name: str, domain: str) -> None:
+        self.name, self.domain = name, domain
+
+    async def get_project(self, request: Any, ctx: Any) -> Any:
+        if request.id != self.name:
+            raise ConnectError(Code.NOT_FOUND, f"project {request.id!r} not found")
+        domains = [project_service_pb2.Domain(id=self.domain, name=self.domain)]
+        project = project_service_pb2.Project(id=self.name, name=self.name, domains=domains)
+        return project_service_pb2.GetProjectResponse(project=project)
+
+
 class Images(image_connect.ImageService):
     """Every image "exists": containers are subprocesses of this interpreter's environment."""
 
@@ -325,7 +340,7 @@ class Images(image_connect.ImageService):
         return image_payload_pb2.GetImageResponse(image=image_pb2.Image(id=request.id, fqin=fqin))
 
 
-def applications(store: Store, executor: Executor) -> tuple[list[Any], DataProxy]:
+def applications(store: Store, executor: Executor, project: str, domain: str) -> tuple[list[Any], DataProxy]:
     """The ASGI application of each service, and the data proxy (which needs the server's URL)."""
     tasks, proxy, children = Tasks(), DataProxy(store), Children(store, executor)
     apps = [
@@ -337,5 +352,6 @@ def applications(store: Store, executor: Executor) -> tuple[list[Any], DataProxy
         task_service_connect.TaskServiceASGIApplication(tasks),
         cluster_connect.ClusterServiceASGIApplication(Clusters()),
         image_connect.ImageServiceASGIApplication(Images()),
+        project_service_connect.ProjectServiceASGIApplication(Projects(project, domain)),
     ]
     return apps, proxy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -36,15 +36,12 @@ def lines(card: Mapping[str, Any], changes: list[str] | None) -> list[tuple[str,
     return [(label, text) for label, text in found if text]
 
 
-def as_text(card: Mapping[str, Any], changes: list[str] | None) -> str:
+def as_text(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """For terminals and notebooks read without HTML."""
-    head = f"Agent {card['agent']}"
-    return "\n".join([head, *(f"  {label:<9}{text}" for label, text in lines(card, changes))])
+    return "\n".join([title, *(f"  {label:<9}{text}" for label, text in rows)])
 
 
-def as_html(card: Mapping[str, Any], changes: list[str] | None) -> str:
-    """For notebooks."""
-    rows = "".join(
-        f'<div><span style="{_LABEL}">{escape(label)}</span>{escape(text)}</div>' for label, text in lines(card, changes)
-    )
-    return f'<div style="{_BOX}"><div style="font-weight:600">Agent {escape(card["agent"])}</div>{rows}</div>'
+def as_html(title: str, rows: Sequence[tuple[str, str]], more: str = "") -> str:
+    """For notebooks; `more` is HTML below the rows."""
+    lines = "".join(f'<div><span style="{_LABEL}">{escape(label)}</span>{escape(text)}</div>' for label, text in rows)
+    return f'<div style="{_BOX}"><div style="font-weight:600">{escape(title)}</div>{lines}{more}</div>'

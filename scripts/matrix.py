@@ -1,0 +1,152 @@
+"""The compatibility matrix: chosen tests in an environment of their own, for each release that is promised to work.
+
+    .venv/bin/python scripts/matrix.py                 all cells
+    .venv/bin/python scripts/matrix.py plotly-5 oldest some
+    .venv/bin/python scripts/matrix.py --list          their names
+
+A cell is a Python, versions, and the tests that these versions can break. Environments are made by uv where it is installed
+(seconds), else by pip, in a temporary folder. A cell whose Python is not found counts as `skipped: no interpreter`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RUNS = "tests/notebooks/test_notebook.py::TestRun::test_it_runs_without_a_key_in_a_minute"
+KERNEL = (
+    "tests/host/test_kernel_loop.py", "tests/host/test_kernel_stop.py", "tests/host/test_kernel_display.py",
+    "tests/magics/test_kernel.py", "tests/magics/test_loop.py", *(f"{RUNS}[{name}]" for name in ("01_hello", "04_timeline")),
+)  # fmt: skip
+BROWSER = ("tests/browser/test_hello.py", "tests/browser/test_run.py", "tests/browser/test_timeline.py")
+FRAMES = (
+    "tests/views/test_frame.py", "tests/views/test_agreement.py", "tests/tools/test_result.py",
+    "tests/tools/test_describe.py", "tests/tools/test_variable.py", f"{RUNS}[06_real_data]",
+)  # fmt: skip
+FIGURES = ("tests/views/test_figure.py", "tests/host/test_figure.py", "tests/tools/test_image.py")
+CORE = ("tests/test_window.py", "tests/model", "tests/views", "tests/tools", "tests/store", "tests/sessions/test_run.py",
+    "tests/sessions/test_resume.py", "tests/magics/test_run.py", "tests/magics/test_subcommand.py")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One row of the matrix."""
+
+    name: str
+    tests: tuple[str, ...]
+    pins: tuple[str, ...] = ()
+    python: str = "3.11"
+    is_oldest: bool = False  # every dependency at the lowest version that pyproject.toml allows
+
+
+CELLS = (
+    *(Cell(f"ipykernel-{v}", KERNEL, (f"ipykernel=={v}.*",)) for v in ("6.29", "7.1", "7.4")),
+    *(Cell(f"jupyterlab-{v}", BROWSER, (f"jupyterlab=={v}.*",)) for v in ("4.4", "4.6")),
+    *(Cell(f"plotly-{v}", (*FIGURES, *FRAMES), (f"plotly=={v}.*",)) for v in ("5", "6", "7")),
+    *(Cell(f"pandas-{v}", FRAMES, (f"pandas=={v}.*",)) for v in ("2", "3")),
+    *(Cell(f"python-{v}", (*CORE, *KERNEL), python=v) for v in ("3.11", "3.12", "3.13", "3.14")),
+    Cell("oldest", (*CORE, *FIGURES, *KERNEL), is_oldest=True),
+)
+
+
+def interpreter(version: str) -> str | None:
+    """A Python of this minor version: on the PATH, of pyenv, or of uv; None when there is none."""
+    candidates = [shutil.which(f"python{version}"), sys.executable]
+    home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    candidates += [str(path) for path in sorted(home.glob(f"versions/{version}*/bin/python"))]
+    if shutil.which("uv"):
+        found = subprocess.run(
+            ["uv", "python", "find", "--no-python-downloads", version], capture_output=True, text=True, check=False
+        )
+        candidates.append(found.stdout.strip() or None)
+    for candidate in candidates:
+        if candidate is None:
+            continue
+        said = subprocess.run(
+            [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if said.stdout.strip() == version:
+            return candidate
+    return None
+
+
+def make(folder: Path, python: str, cell: Cell) -> Path:
+    """An environment with the package (editable), what its tests need, and the pins; its Python."""
+    made = folder / "env" / "bin" / "python"
+    wanted = ["--editable", f"{ROOT}[test]", *cell.pins]
+    if shutil.which("uv"):
+        install = ["uv", "pip", "install", "--quiet", "--python", str(made)]
+        subprocess.run(["uv", "venv", "--quiet", "--no-project", "--python", python, str(folder / "env")], check=True)
+        if cell.is_oldest:  # what the tests need comes after, as new as it fits
+            subprocess.run([*install, "--resolution", "lowest-direct", "--editable", f"{ROOT}[all]"], check=True)
+        subprocess.run([*install, *wanted], check=True)
+    else:
+        subprocess.run([python, "-m", "venv", str(folder / "env")], check=True)
+        subprocess.run([str(made), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *wanted], check=True)
+    return made
+
+
+def run(cell: Cell) -> str:
+    """What came of a cell: `passed ...`, `failed ...`, `skipped: no interpreter`."""
+    python = interpreter(cell.python)
+    if python is None:
+        return "skipped: no interpreter"
+    if cell.is_oldest and shutil.which("uv") is None:
+        return "skipped: no uv"
+    with tempfile.TemporaryDirectory(prefix=f"hermes-nb-{cell.name}-") as folder:
+        try:
+            made = make(Path(folder), python, cell)
+        except subprocess.CalledProcessError:
+            return "failed: can't be installed"
+        # A warning of an old release is no failure of ours; the default suite holds the newest ones to none.
+        options = ["-q", "-m", "not serial", "-W", "default", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
+        environment = {**os.environ, "PATH": f"{made.parent}{os.pathsep}{os.environ['PATH']}"}
+        command = [str(made), "-m", "pytest", *options, *cell.tests]
+        ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+        last = ran.stdout.strip().splitlines()[-1:] or ["no output"]
+        if ran.returncode:
+            faults = [line for line in ran.stdout.splitlines() if line.startswith(("FAILED", "ERROR", "E  "))]
+            print("\n".join([*faults, ran.stderr[-2000:]]))
+        return f"{'failed' if ran.returncode else 'passed'}: {last[0].strip('= ')}"
+
+
+def main() -> int:
+    """Run what is asked for; 1 when a cell failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cells", nargs="*", metavar="CELL", help="names; all without any")
+    parser.add_argument("--list", action="store_true", help="print the cells and what each pins")
+    options = parser.parse_args()
+    known = {cell.name: cell for cell in CELLS}
+    if unknown := set(options.cells) - set(known):
+        parser.error(f"no cell named {', '.join(sorted(unknown))}; known: {', '.join(known)}")
+    chosen = [known[name] for name in options.cells] or list(CELLS)
+    if options.list:
+        for cell in chosen:
+            pins = "each dependency at its lowest" if cell.is_oldest else " ".join(cell.pins)
+            print(f"{cell.name:<16} Python {cell.python}  {pins}")
+        return 0
+    results = {}
+    for cell in chosen:
+        began_s = time.monotonic()
+        results[cell.name] = result = run(cell)
+        print(f"{cell.name:<16} {result}  ({time.monotonic() - began_s:.0f} s)", flush=True)
+    states = [result.partition(":")[0] for result in results.values()]
+    n_missing = sum(result == "skipped: no interpreter" for result in results.values())
+    counts = f"{states.count('passed')} passed, {states.count('failed')} failed, {n_missing} skipped: no interpreter"
+    print(f"{len(states)} cells: {counts}")
+    return int("failed" in states)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""The Lab extension as it ships: built from the sources that are here, small, found without Node; and its sources."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from hermes_nb import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES, ASSETS = ROOT / "extensions" / "lab", ROOT / "hermes_nb" / "labextension"
+PLACE = "share/jupyter/labextensions/hermes-nb"
+
+
+def check(root: Path) -> subprocess.CompletedProcess[str]:
+    script = root / "scripts" / "lab_extension.py"
+    return subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
+
+
+def test_the_assets_were_built_from_the_sources() -> None:
+    checked = check(ROOT)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_a_source_that_changed_is_noticed(tmp_path: Path) -> None:
+    ignore = shutil.ignore_patterns("node_modules", "lib")
+    shutil.copytree(SOURCES, tmp_path / "extensions" / "lab", ignore=ignore)
+    shutil.copytree(ASSETS, tmp_path / "hermes_nb" / "labextension")
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "lab_extension.py", tmp_path / "scripts")
+    assert check(tmp_path).returncode == 0
+    with (tmp_path / "extensions" / "lab" / "src" / "panel.ts").open("a") as file:
+        file.write("\n")
+    checked = check(tmp_path)
+    assert checked.returncode == 1
+    assert "make lab-extension" in checked.stderr
+
+
+def test_the_assets_are_under_200_kb_and_whole() -> None:
+    files = [path for path in ASSETS.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 200_000
+    package = json.loads((ASSETS / "package.json").read_text())
+    assert (ASSETS / package["jupyterlab"]["_build"]["load"]).is_file()
+    assert package["version"] == __version__
+    assert (ASSETS / "schemas" / "hermes-nb" / "plugin.json").is_file()
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    lock = json.loads((SOURCES / "package-lock.json").read_text())
+    assert len(lock["packages"]) > 100
+    assert [name for name, entry in lock["packages"].items() if "resolved" in entry] == []
+    assert [name for name, entry in lock["packages"].items() if name and "integrity" not in entry] == []
+
+
+@pytest.mark.parametrize("file", [f.relative_to(SOURCES) for f in sorted(SOURCES.glob("s*/*.[tcj]s*"))], ids=str)
+def test_sources_are_short_and_ask_nothing_of_the_network_or_of_html(file: Path) -> None:
+    text = (SOURCES / file).read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 350
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "XMLHttpRequest"):
+        assert word not in text
+
+
+def build(target: str, folder: Path) -> Path:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.iterdir()
+    return built
+
+
+def test_a_wheel_carries_the_assets_once_where_jupyter_looks(tmp_path: Path) -> None:
+    wheel = build("wheel", tmp_path / "dist")
+    assert wheel.stat().st_size < 3_000_000
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (data,) = {name.partition("/")[0] for name in names if ".data/" in name}
+        inside = {name.removeprefix(f"{data}/data/{PLACE}/") for name in names if name.startswith(f"{data}/")}
+        assets = {path.relative_to(ASSETS).as_posix() for path in ASSETS.rglob("*") if path.is_file()}
+        assert inside == assets | {"install.json"}
+        assert not [name for name in names if name.startswith("hermes_nb/labextension")]
+        assert not [name for name in names if "node_modules" in name]
+    # Where an installer puts it, JupyterLab finds it: no build step, no Node.
+    prefix = tmp_path / "prefix"
+    # --ignore-installed: else pip would take the installation under test away.
+    options = ["--ignore-installed", "--no-deps", "--no-index", "--no-compile", "--prefix", str(prefix)]
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", *options, str(wheel)], check=True, capture_output=True)
+    environment = {"JUPYTER_PATH": str(prefix / "share" / "jupyter"), "HOME": str(tmp_path), "PATH": "/nowhere"}
+    command = [sys.executable, "-m", "jupyter", "labextension", "list"]
+    listed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    found = next(line for line in (listed.stdout + listed.stderr).splitlines() if "hermes-nb" in line)
+    assert f"v{__version__}" in found
+    assert "enabled" in found
+    assert "OK" in found
+
+
+def test_a_source_distribution_carries_the_sources(tmp_path: Path) -> None:
+    with tarfile.open(build("sdist", tmp_path)) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    for path in SOURCES.rglob("*"):
+        relative = path.relative_to(ROOT).as_posix()
+        if path.is_file() and not {"node_modules", "lib"} & set(path.relative_to(SOURCES).parts):
+            assert relative in names
+    assert "hermes_nb/labextension/package.json" in names
+    assert "scripts/lab_extension.py" in names
+    assert not [name for name in names if "node_modules" in name or name.startswith("extensions/lab/lib")]

@@ -1,0 +1,241 @@
+"""Promotion as a person meets it: the card's button, what stands in the way, the run on the loopback plane, its report."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_nb.testing import Fail, Hang, ScriptedModel
+from tests.flyte.conftest import FOREIGN, missing
+from tests.flyte.scripts import TWO_CITIES, n_replies
+
+from .axe import findings
+from .lab import LabServer
+from .nbcheck import Browser, Notebook
+from .test_run import SCREENSHOTS, contrasts, write_notebook
+from .test_timeline import themed
+
+pytestmark = [
+    pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.flyte, pytest.mark.timeout(500),
+    pytest.mark.skipif(missing() is not None, reason=missing() or ""), *map(pytest.mark.filterwarnings, FOREIGN),
+]  # fmt: skip
+
+NAME = "promote.ipynb"
+SETUP, TOOLS, CARD, PROMOTE = range(4)
+KEY = "sk-scripted-0123456789abcdef"
+
+CELLS = (
+    '''\
+%load_ext hermes_nb
+import threading
+import flyte
+from hermes_nb import Agent, Model, tool
+from hermes_nb.flyte import Flyte
+flyte.init(**INIT)
+cluster = Flyte(secrets={"HERMES_NB_MODEL_KEY": "model-key"}, allow=["loopback-model"])
+model = Model("scripted", "custom", "BASE_URL", "KEY")''',
+    '''\
+table = {"Paris": 21, "Rome": 25}
+lock = threading.Lock()
+
+@tool
+def get_weather(city: str) -> dict:
+    """Weather of a city."""
+    with lock:
+        return {"city": city, "celsius": table[city]}
+
+analyst = Agent("analyst", "Be brief.", model, tools=[get_weather])''',
+    "%hermes agent analyst",
+    "%hermes promote analyst --ui",
+)
+
+
+@dataclass
+class Page:
+    notebook: Notebook
+    browser: Browser
+    plane: Any
+    model: ScriptedModel
+    hang: Hang
+
+    def area(self, cell: int) -> Any:
+        return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".hnbs").first
+
+    def click(self, cell: int, name: str) -> None:
+        self.area(cell).get_by_role("button", name=name, exact=True).click()
+
+    def js(self, cell: int, expression: str) -> Any:
+        return self.notebook.page.evaluate(f"() => {{ {_view(cell)} return {expression}; }}")
+
+    def wait(self, cell: int, expression: str, *, timeout_s: float = 60) -> None:
+        script = f"() => {{ {_view(cell)} return v && ({expression}); }}"
+        self.notebook.wait_for(script, f"{expression} in {cell}", timeout_s=timeout_s)
+
+    def shoot(self, cell: int, name: str) -> None:
+        page = self.notebook.page
+        page.mouse.move(0, 0)
+        area = page.locator(".jp-Notebook .jp-Cell").nth(cell)
+        for theme in ("light", "dark"):
+            themed(self.notebook, theme)
+            area.scroll_into_view_if_needed()
+            page.wait_for_timeout(300)  # Lab fades
+            SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+            area.screenshot(path=str(SCREENSHOTS / f"promote-{name}-{theme}.png"))
+            assert contrasts(self.notebook, cell) == []
+            assert findings(self.notebook, ".hnbs") == []
+        themed(self.notebook, "light")
+
+
+def _view(cell: int) -> str:
+    return f"const v = [...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}].querySelector('.hnbs')?.hnbs;"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    from tests.flyte.loopback import LoopbackPlane
+
+    folder, home = tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("home")
+    hang = Hang("Both ", "sunny.")
+    steps = [*TWO_CITIES[:-1], hang]
+
+    def step(request: Any) -> Any:
+        asked = [m for m in request.body["messages"] if m["role"] == "user"][-1]["content"]
+        if "fail" in asked:
+            return Fail(401, "Incorrect API key provided.")
+        return steps[min(n_replies(request), len(steps) - 1)]
+
+    logging.getLogger("flyte").setLevel(logging.ERROR)
+    with contextlib.ExitStack() as stack:
+        env = {"HOME": str(home), "DO_NOT_TRACK": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in env.items():
+            patch.setenv(name, value)
+        plane = stack.enter_context(LoopbackPlane(env={"OPENAI_API_KEY": "sk-test"}, secrets={"model-key": KEY}))
+        model = stack.enter_context(ScriptedModel(step))
+        init = repr(plane.init_kwargs())
+        cells = [c.replace("INIT", init).replace("BASE_URL", model.base_url).replace('"KEY"', f'"{KEY}"') for c in CELLS]
+        write_notebook(folder / NAME, cells)
+        lab = stack.enter_context(LabServer(folder, env=env))
+        browser = stack.enter_context(Browser(lab, height=1400))
+        notebook = browser.open(NAME)
+        for cell in (SETUP, TOOLS, CARD):
+            notebook.run_cell(cell)
+            notebook.wait_idle()
+        assert notebook.error_outputs() == []
+        yield Page(notebook, browser, plane, model, hang)
+
+
+def test_the_card_has_its_button(page: Page) -> None:
+    page.wait(CARD, "v.opener.textContent === 'Promote to Flyte'")
+    text = page.notebook.outputs()[CARD]
+    assert "Agent analyst" in text
+    assert "get_weather (Weather of a city.)" in text
+    page.shoot(CARD, "card")
+
+
+def test_what_stands_in_the_way_is_listed_with_a_jump_to_its_cell(page: Page) -> None:
+    page.click(CARD, "Promote to Flyte")
+    page.wait(CARD, "!v.data.is_looking && v.data.plan && !v.found.textContent.includes('Looking')")
+    text = page.notebook.outputs()[CARD]
+    assert "1 thing stands in the way" in text
+    assert "Variable 'lock' is a _thread.lock" in text
+    assert "Make it inside the function" in text
+    assert page.js(CARD, "v.submit.disabled") is True
+    page.shoot(CARD, "findings")
+    page.notebook.page.evaluate("() => { jupyterapp.shell.currentWidget.content.node.scrollTop = 1e6; }")
+    page.click(CARD, "Go to cell [2]")
+    cell = "[...document.querySelectorAll('.jp-Notebook .jp-Cell')][1]"
+    page.notebook.wait_for(f"() => document.activeElement === {cell}", "the cell to have the focus", timeout_s=10)
+
+
+def test_a_cell_that_is_not_there_is_told_instead(page: Page) -> None:
+    source = page.js(CARD, "jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel.getSource()")
+    mended = source.replace("lock = threading.Lock()\n", "").replace("    with lock:\n        return", "    return")
+    page.js(CARD, f"jupyterapp.shell.currentWidget.content.widgets[1].model.sharedModel.setSource({json.dumps(mended)})")
+    page.notebook.run_cell(TOOLS)
+    page.notebook.wait_idle()
+    page.click(CARD, "Go to cell [2]")
+    page.notebook.wait_text("No cell on this page has the number [2] now", cell=CARD)
+
+
+def test_mended_it_runs_to_its_report(page: Page) -> None:
+    page.notebook.run_cell(PROMOTE)
+    page.wait(PROMOTE, "v.data.plan?.may_submit && !v.submit.disabled")
+    assert "Nothing stands in the way" in page.notebook.outputs()[PROMOTE]
+    page.click(PROMOTE, "Submit the run")
+    page.notebook.wait_text("Write what the agent is asked there", cell=PROMOTE)
+    page.area(PROMOTE).get_by_label("Question").fill("Weather in Paris and Rome?")
+    page.shoot(PROMOTE, "clean")
+    page.click(PROMOTE, "Submit the run")
+    page.wait(PROMOTE, "v.data.progress?.run && v.data.progress.n_tool_calls === 2", timeout_s=120)
+    assert page.js(PROMOTE, "[...v.run.querySelectorAll('[aria-current=step]')].map(e => e.textContent)") == ["Running"]
+    page.shoot(PROMOTE, "running")
+    page.hang.release()
+    page.wait(PROMOTE, "v.data.progress.is_done && v.data.has_report", timeout_s=120)
+    page.notebook.wait_text("Both sunny.", cell=PROMOTE)
+    page.click(PROMOTE, "Show the report")
+    frame = page.area(PROMOTE).frame_locator("iframe")
+    frame.get_by_text("final answer").first.wait_for(timeout=20_000)
+    page.shoot(PROMOTE, "finished")
+    assert len(page.plane.store.runs) == 1
+    (name,) = page.plane.store.runs
+    assert name in page.notebook.outputs()[PROMOTE]
+
+
+def test_two_views_submit_one_run(page: Page) -> None:
+    page.click(PROMOTE, "Promote again")
+    page.wait(PROMOTE, "!v.data.progress && v.data.plan?.may_submit && !v.submit.disabled")
+    page.notebook.command("docmanager:clone")
+    views = "[...document.querySelectorAll('.hnbs')].map(e => e.hnbs).filter(v => !v.data.card)"
+    are_ready = f"{views}.length === 2 && {views}.every(v => !v.submit.disabled)"
+    page.notebook.wait_for(f"() => {are_ready}", "two views", timeout_s=30)
+    n_before = len(page.plane.store.runs)
+    page.notebook.page.evaluate(f"() => {views}.forEach(v => {{ v.inputs.prompt.value = 'Please fail.'; v._submit(); }})")
+    page.notebook.wait_for(f"() => {views}.every(v => v.data.progress?.is_done)", "the end of the run", timeout_s=180)
+    assert len(page.plane.store.runs) == n_before + 1
+    page.notebook.page.evaluate("() => { [...jupyterapp.shell.widgets('main')].at(-1).close(); }")
+    page.notebook.wait_for(f"() => {views}.length === 1", "one view again", timeout_s=30)
+
+
+def test_a_run_that_fails_says_why(page: Page) -> None:
+    text = page.notebook.outputs()[PROMOTE]
+    assert "Failed" in text
+    assert "401" in text or "key" in text
+    assert KEY not in text
+    page.shoot(PROMOTE, "failed")
+
+
+def test_after_a_restart_it_is_dead(page: Page) -> None:
+    page.notebook.restart()
+    page.notebook.wait_text("The kernel was restarted", cell=PROMOTE)
+    page.notebook.wait_text("The kernel was restarted", cell=CARD)
+    assert page.js(CARD, "v.opener.disabled") is True
+    page.shoot(PROMOTE, "restarted")
+
+
+def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
+    page.notebook.save()
+    saved = json.loads((page.browser.lab.root / NAME).read_text(encoding="utf-8"))
+    for cell in (CARD, PROMOTE):
+        (output,) = saved["cells"][cell]["outputs"]
+        assert sorted(output["data"]) == ["text/html", "text/plain"]
+        assert KEY not in json.dumps(output)
+    page.browser.assert_clean()
+    page.notebook.close()
+    page.notebook = page.browser.open(NAME)
+    page.notebook.wait_text("Agent analyst", cell=CARD)
+    page.notebook.wait_text("on Flyte", cell=PROMOTE)
+    assert page.notebook.page.evaluate("document.querySelectorAll('.hnbs').length") == 0
+
+
+def test_the_page_was_clean(page: Page) -> None:
+    page.browser.assert_clean()
