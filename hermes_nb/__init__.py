@@ -12,8 +12,9 @@
     %hermes agent analyst
     %hermes run Which customers matter most?
 
-`%hermes help` shows what there is. Without a model key the embedded offline model answers, and says so. In a script:
-`async with Hermes.local() as hermes:`. Read on with help(Agent), help(tool), help(Hermes), help(RunResult).
+`%hermes help` shows what there is, `%hermes doctor` what is odd. Without a model key the embedded offline model answers, and
+says so. In a script: `async with Hermes.local() as hermes:`. Read on with help(Agent), help(tool), help(Hermes),
+help(RunResult), help(timeline).
 """
 
 from hermes_nb._version import __version__

@@ -132,9 +132,9 @@ def faults(wheel: Path, sdist: Path) -> list[str]:
         found.append(f"the version is not {version[1]} everywhere")
     if "version" in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]:
         found.append("pyproject.toml has a version of its own")
-    strange = [
-        n for n in names if not n.startswith(("hermes_nb/", "hermes_nb-", f"hermes_nb-{version[1]}.data/share/jupyter/"))
-    ]
+    shared = f"hermes_nb-{version[1]}.data/data/share/jupyter/labextensions/hermes-nb/"
+    homes = ("hermes_nb/", f"hermes_nb-{version[1]}.dist-info/", shared)
+    strange = [name for name in names if not name.startswith(homes)]
     strange += [
         n
         for n in names | sources
@@ -144,7 +144,8 @@ def faults(wheel: Path, sdist: Path) -> list[str]:
     package = {
         str(p.relative_to(ROOT)) for p in (ROOT / "hermes_nb").rglob("*") if p.is_file() and "__pycache__" not in p.parts
     }
-    found += [f"{name} is not in the wheel" for name in sorted(package - names)]
+    in_wheel = {name.replace("hermes_nb/labextension/", shared) for name in package}
+    found += [f"{name} is not in the wheel" for name in sorted(in_wheel - names)]
     wanted = package | {
         "README.md",
         "LICENSE",

@@ -46,6 +46,8 @@ _DROPPED = (
     "HERMES_GATEWAY_SESSION", "HERMES_SESSION_SOURCE", "HERMES_ENVIRONMENT_HINT", "HERMES_MANAGED_DIR",
 )  # fmt: skip
 
+NEWEST_PYTHON = (3, 13)  # that hermes-agent 0.19 declares
+
 
 class Bootstrap:
     """One process's Hermes: prepared at once, imported when asked, once.
@@ -104,15 +106,22 @@ class Bootstrap:
                 try:
                     self._hermes = quirk.load(self._masker)
                 except ModuleNotFoundError as exc:
-                    raise ImportError(
-                        f"hermes-agent can't be imported by {sys.executable}: {exc}."
-                        " Run %pip install 'hermes-agent>=0.19,<0.20' and bind the agent again."
-                    ) from exc
+                    raise ImportError(f"hermes-agent can't be imported by {sys.executable}: {exc}. {_cure()}") from exc
                 # HERMES_HOME/.env is loaded over the environment at import: undo, the parent decided what is here.
                 for name in set(os.environ) - set(before):
                     del os.environ[name]
                 os.environ.update({k: v for k, v in before.items() if os.environ.get(k) != v})
             return self._hermes
+
+
+def _cure() -> str:
+    """What to do about a missing hermes-agent; pip installs none for a Python that it does not support."""
+    if sys.version_info[:2] > NEWEST_PYTHON:
+        return (
+            f"hermes-agent {quirk.UPSTREAM} supports Python 3.11 to {'.'.join(map(str, NEWEST_PYTHON))}, and this is"
+            f" {sys.version.partition(' ')[0]}. Start the notebook with a kernel of one of those."
+        )
+    return "Run %pip install 'hermes-agent>=0.19,<0.20' and bind the agent again."
 
 
 def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 from hermes_nb import __version__
-from hermes_nb.magics import _subcommand
 from hermes_nb.magics._context import Context
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def state(context: Context) -> dict[str, Any]:
         sessions, forks right behind their parents: session_id, depth, title, agent, n_turns, input_tokens, output_tokens,
         cost_usd, last_used_unix_s, is_running, is_unfinished;
         runs: run, agent, session_id, phase, url, at_unix_s;
-        promote: the option with which `%hermes promote` only looks.
+        has_forms: whether `--ui` can show a form, of `%hermes agent` and `%hermes promote`.
     """
     hermes = context.opened_hermes
     busy = {turn.session_id for turn in context.running}
@@ -47,7 +47,7 @@ def state(context: Context) -> dict[str, Any]:
         **now(context),
         "sessions": [] if hermes is None else _sessions(hermes, busy),
         "runs": [] if hermes is None else _runs(hermes),
-        "promote": "--ui" if "--ui" in _subcommand.load("promote").parser().options else "--dry-run",
+        "has_forms": importlib.util.find_spec("anywidget") is not None,
     }
 
 

@@ -197,11 +197,17 @@ async def _take_attempt(hermes: Hermes, found: Resumable) -> None:
     held = await store.claim(mine)
     while held != mine:
         is_mine = held.owner == mine.owner
-        if found.turn_id in hermes.resuming if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
+        if _has_begun(hermes, found) if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
             where = "here already" if is_mine else "in another kernel that is alive"
             raise UsageError(f"Turn {found.turn_id} is being resumed {where}. Wait for it there.")
         held = await store.claim(mine, instead_of=held)
     hermes.resuming.add(found.turn_id)
+
+
+def _has_begun(hermes: Hermes, found: Resumable) -> bool:
+    """Whether the attempt that was claimed here is under way, or was."""
+    begun = (t for t in hermes.turns if t.id == found.turn_id and t.is_here)
+    return found.turn_id in hermes.resuming or any(t.attempt >= found.attempt for t in begun)
 
 
 def _begun(turn: Turn) -> Turn:

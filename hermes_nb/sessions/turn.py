@@ -46,6 +46,11 @@ class Turn(TurnCourse):
         return "running" if self._is_sent else "queued"
 
     @property
+    def attempt(self) -> int:
+        """1, or more when the turn was resumed."""
+        return self._attempt
+
+    @property
     def is_here(self) -> bool:
         """Whether this kernel runs it; one under an idempotency key may run in another (see `sessions.elsewhere`)."""
         return True

@@ -68,6 +68,7 @@ def test_sources_are_short_and_ask_nothing_of_the_network_or_of_html(file: Path)
 
 
 def build(target: str, folder: Path) -> Path:
+    pytest.importorskip("hatchling", reason="hatchling is not installed: pip install '.[test]'")
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (built,) = folder.iterdir()

@@ -220,3 +220,13 @@ def test_configs_merge_mapping_by_mapping() -> None:
 def test_secrets_in_a_config_are_found() -> None:
     config = {"auxiliary": {"vision": {"api_key": "k1", "model": "m"}}, "list": [{"access_token": "k2"}], "n": 1}
     assert secrets_in(config) == ["k1", "k2"]
+
+
+def test_a_python_that_hermes_does_not_support_is_named(monkeypatch):
+    from hermes_nb.engine import bootstrap
+
+    assert "%pip install 'hermes-agent>=0.19,<0.20'" in bootstrap._cure()
+    monkeypatch.setattr(bootstrap.sys, "version_info", (3, 14, 0, "final", 0))
+    monkeypatch.setattr(bootstrap.sys, "version", "3.14.0 (main)")
+    said = bootstrap._cure()
+    assert said.startswith("hermes-agent 0.19 supports Python 3.11 to 3.13, and this is 3.14.0. Start the notebook with")

@@ -146,3 +146,30 @@ def test_doctor_names_the_traps_that_are_there(run: Run, monkeypatch: pytest.Mon
 
 def test_doctor_says_where_a_report_can_t_be_written(run: Run) -> None:
     assert "The report can't be written to /no/such/folder.zip" in run("%hermes doctor --report /no/such/folder.zip")
+
+
+def test_doctor_names_packages_of_versions_that_are_not_allowed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    from hermes_nb.magics.subcommands import doctor
+
+    assert doctor._outside() == []
+    real = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "1.0.0" if name == "pandas" else real(name))
+    assert "pandas 1.0.0 is not what hermes-nb needs: %pip install" in run("%hermes doctor")
+
+
+def test_help_leads_a_newcomer_on(run: Run) -> None:
+    import pydoc
+    import re
+
+    import hermes_nb
+
+    overview = run("%hermes help")
+    assert "help(hermes_nb)" in overview
+    assert "%hermes doctor" in overview
+    text = pydoc.plain(pydoc.render_doc(hermes_nb))
+    for onward in ("%load_ext hermes_nb", "%hermes help", "%hermes doctor", "Hermes.local()"):
+        assert onward in text
+    for name in re.findall(r"help\((\w+)\)", hermes_nb.__doc__ or ""):
+        assert len(pydoc.plain(pydoc.render_doc(getattr(hermes_nb, name))).splitlines()) > 5

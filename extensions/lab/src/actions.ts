@@ -52,8 +52,13 @@ export class Actions {
     const state = await this._loaded(notebook);
     const chosen = agent ?? (await choose(state));
     if (chosen) {
-      await insert(notebook, `%hermes promote ${word(chosen)} ${state?.promote ?? '--dry-run'}`, true);
+      await insert(notebook, `%hermes promote ${word(chosen)} ${state?.has_forms ? '--ui' : '--dry-run'}`, true);
     }
+  }
+
+  /** Opens the form that makes an agent, and its code. */
+  async make(): Promise<void> {
+    await this._insert('%hermes agent --ui', true);
   }
 
   /** Loads hermes_nb in the kernel, by a cell. */

@@ -9,6 +9,7 @@ import { agentRow, runRow, sessionRow, TurnRow } from './rows';
 import { IAgent, INode, IRun, IState, ITurn, tree } from './state';
 
 const TICK_MS = 1000;
+const TICKS_OF_AGES = 30;
 const HEARD_MS = 2000;
 
 /** A list under a heading that opens and closes, with a sentence for when it is empty. */
@@ -69,6 +70,8 @@ export class HermesPanel extends Widget {
     );
     this._runs = new Section<IRun>('Flyte runs', 'No run on Flyte yet.', run => run.run, () => runRow(actions));
     this._lists.append(this._turns.node, this._agents.node, this._sessions.node, this._runs.node);
+    this._agents.node.append(this._make);
+    this._make.addEventListener('click', () => void actions.make());
     this._load.addEventListener('click', () => void actions.load());
     this._refresh.addEventListener('click', () => void this.model.link?.refresh());
     this._guide.append(this._guideText, this._code, this._load);
@@ -128,6 +131,7 @@ export class HermesPanel extends Widget {
   private _show(state: IState): void {
     this._turns.update(state.turns);
     this._agents.update(state.agents);
+    this._make.hidden = !state.has_forms;
     this._sessions.update(tree(state.sessions));
     this._runs.update(state.runs);
     const n = state.turns.length;
@@ -163,6 +167,10 @@ export class HermesPanel extends Widget {
   }
 
   private _tick(): void {
+    this._nTicks += 1;
+    if (this._nTicks % TICKS_OF_AGES === 0) {
+      this._update(); // `just now` becomes `1 minute ago`
+    }
     for (const row of this._ticking) {
       if (row.node.isConnected) {
         row.tick();
@@ -179,6 +187,7 @@ export class HermesPanel extends Widget {
   private _guideText = element('p');
   private _code = element('code', {}, LOAD);
   private _load = element('button', { type: 'button', class: 'hnb-button' }, 'Load hermes_nb');
+  private _make = element('button', { type: 'button', class: 'hnb-button hnb-make' }, 'New agent');
   private _refresh = element('button', { type: 'button', class: 'hnb-button' }, 'Refresh');
   private _lists = element('div', { class: 'hnb-lists' });
   private _turns: Section<ITurn>;
@@ -187,6 +196,7 @@ export class HermesPanel extends Widget {
   private _runs: Section<IRun>;
   private _ticking = new Set<TurnRow>();
   private _timer = 0;
+  private _nTicks = 0;
   private _nTurns = 0;
   private _stopped = '';
 }

@@ -54,7 +54,7 @@ export interface IState {
   turns: ITurn[];
   sessions: ISession[];
   runs: IRun[];
-  promote: string;
+  has_forms: boolean;
 }
 
 /** A session with the forks below it. */

@@ -120,6 +120,7 @@ def _traps(context: Context) -> list[tuple[str, str]]:
     found = []
     if getattr(asyncio, "_nest_patched", False) or "nest_asyncio" in sys.modules or "nest_asyncio2" in sys.modules:
         found.append("nest_asyncio is loaded; cells await by themselves, so it is not needed")
+    found += _outside()
     if _is_there("async-hermes-agent"):
         found.append(
             "async-hermes-agent overwrites files of hermes-agent: %pip uninstall async-hermes-agent, then"
@@ -130,10 +131,24 @@ def _traps(context: Context) -> list[tuple[str, str]]:
     hermes = context.opened_hermes
     disk = _disk(hermes.state_dir if hermes is not None else Path(_settings.home() or ".").expanduser())
     if any(name in disk for name in _NETWORK_DISKS):
-        found.append(
-            f"the state folder is on a network disk ({disk}), where SQLite may lose writes: set HERMES_NB_HOME"
-        )
+        found.append(f"the state folder is on a network disk ({disk}), where SQLite may lose writes: set HERMES_NB_HOME")
     return [("trap", text) for text in found] or [("traps", "none found")]
+
+
+def _outside() -> list[str]:
+    """Installed packages of a version that this one does not allow, as after a `pip install` of something else."""
+    from packaging.requirements import Requirement
+
+    found = []
+    for line in metadata.requires("hermes-nb") or ():
+        wanted = Requirement(line)
+        applies = wanted.marker is None or any(wanted.marker.evaluate({"extra": name}) for name in ("", *_EXTRAS.values()))
+        if applies and _is_there(wanted.name):
+            version = metadata.version(wanted.name)
+            if not wanted.specifier.contains(version, prereleases=True):
+                allowed = f"{wanted.name}{wanted.specifier}"
+                found.append(f"{wanted.name} {version} is not what hermes-nb needs: %pip install '{allowed}'")
+    return found
 
 
 def _is_there(package: str) -> bool:

@@ -39,7 +39,11 @@ def overview() -> str:
     for name in ordered():
         subcommand = _subcommand.load(name)
         lines += [f"  {name:<9} {subcommand.SUMMARY}", f"  {'':<9}   {subcommand.EXAMPLES[0].splitlines()[0]}"]
-    lines += ["", "%hermes help NAME explains one. %%hermes run takes a question of several lines from the cell."]
+    lines += [
+        "",
+        "%hermes help NAME explains one. %%hermes run takes a question of several lines from the cell.",
+        "In Python: help(hermes_nb). When something is odd: %hermes doctor.",
+    ]
     return "\n".join(lines)
 
 
