@@ -85,7 +85,8 @@ class Context:
         if hasattr(hermes.host, "stage") and _settings.wants_widgets() and find_spec("anywidget") is not None:
             from hermes_nb.widgets.turn import Stage
 
-            hermes.host.stage = Stage(self._asked_again)
+            stage = hermes.host.stage = Stage(self._asked_again)
+            stage.prepare(getattr(self.shell, "get_parent", dict)() or {})
 
     def _asked_again(self, before: Turn, turn: Turn) -> None:
         """A button asked a cell's question again: the cell's variable, and `--again`, mean the new turn."""

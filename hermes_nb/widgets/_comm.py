@@ -6,12 +6,14 @@ asks for it once (`static/loader.js`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hermes_nb._require import require
+from hermes_nb.errors import MissingPackageError
 from hermes_nb.widgets._asset import let_through, text
 
 WHY = "to show a turn as a widget"
@@ -29,6 +31,12 @@ def loader() -> str:
     """The ES module of each widget."""
     key = hashlib.sha256(library().encode()).hexdigest()[:16]
     return text("loader.js").replace("LIBRARY_KEY", key)
+
+
+def load() -> None:
+    """Import what widgets need, so that the first one comes at once. Does nothing where they are not installed."""
+    with contextlib.suppress(MissingPackageError):
+        _view_class()
 
 
 def make_view(kind: str, on_message: Callable[[dict[str, Any]], None]) -> Any:

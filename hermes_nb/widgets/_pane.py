@@ -97,8 +97,9 @@ class Pane:
     def shown(self) -> tuple[str, Listing, dict[str, Any]]:
         """What was asked, the rows and the totals: what a static form is made of."""
         with self._lock:
-            self._fold()
-            return str(self._head["prompt"]), listing(self._folder), totals(self._folder)
+            self._drain()  # and no more: what the browser was told is not what this is made of
+            prompts = (span.prompt for span in self._folder.spans() if span.kind == "turn")
+            return next(prompts, "") or self._prompt, listing(self._folder), totals(self._folder)
 
     def detail(self, name: str) -> dict[str, Any] | None:
         """The panel of a row: facts and texts as `_detail.detail` gives them; None for a row without one."""
@@ -107,11 +108,14 @@ class Pane:
             return None if made is None else detail(made.span)
 
     # -- folding -------------------------------------------------------------------------------------------------
-    def _fold(self) -> None:
+    def _drain(self) -> None:
         while self._inbox:
             event = self._inbox.popleft()
             if self._folder.feed(event):
                 self._note(event)
+
+    def _fold(self) -> None:
+        self._drain()
         told = stories(self._folder)
         makers = [(name, make) for story in told for name, make in self._makers(story)]
         if len(makers) > MAX_ROWS:

@@ -38,6 +38,7 @@ _FLAGS = (
 # Console messages of a stock JupyterLab that say nothing about the notebook under test.
 _IGNORED = (
     re.compile(r"favicon"),
+    re.compile(r"Could not restore the debugger state: Canceled future"),  # a kernel that was ended while the page asked it
     re.compile(r"Failed to load resource.*\b(404|403)\b.*(me|settings|translations|lsp|workspaces)"),
 )
 # JupyterLab 4.4, not 4.6: its table of contents, told of a cell that has no heading yet, writes these errors.

@@ -125,7 +125,8 @@ def test_sessions_are_switched(page: ChatPage) -> None:
 
 
 def test_reopened_it_is_a_transcript(page: ChatPage) -> None:
-    page.notebook.page.set_viewport_size({"width": 560, "height": 1000})
+    page.notebook.command("application:toggle-left-area")
+    page.notebook.page.set_viewport_size({"width": 520, "height": 1100})
     page.wait(CHAT, "c.root.scrollWidth <= c.root.clientWidth + 1")
     page.shoot(CHAT, "narrow")
     page.notebook.page.set_viewport_size({"width": 1400, "height": 1000})

@@ -86,10 +86,12 @@ def test_a_long_answer_fits_a_narrow_window(page: Page) -> None:
     page.cell(LONG).get_by_text("Reasoning").click()
     page.wait(LONG, "v.element.querySelector('.hnbr-reasoning[open] pre').textContent.includes('think about')")
     page.cell(LONG).get_by_text("Reasoning").click()
-    page.notebook.page.set_viewport_size({"width": 480, "height": 900})
+    page.notebook.command("application:toggle-left-area")
+    page.notebook.page.set_viewport_size({"width": 520, "height": 1100})
     page.wait(LONG, "v.element.scrollWidth <= v.element.clientWidth + 1")
     page.shoot(LONG, "narrow")
     page.notebook.page.set_viewport_size({"width": 1400, "height": 1000})
+    page.notebook.command("application:toggle-left-area")
 
 
 def test_drawing_piece_by_piece_gives_what_drawing_at_once_gives(page: Page) -> None:

@@ -64,6 +64,18 @@ def test_changes_lead_to_the_whole(name: str) -> None:
     assert mirror.head == told["head"]
 
 
+def test_a_static_form_in_between_takes_nothing_from_the_browser() -> None:
+    pane = Pane("t", prompt="Hello?")
+    mirror = Mirror(whole(pane))
+    assert pane.shown()[0] == "Hello?"
+    for event in one_turn("plain"):
+        pane.feed(event)
+        pane.shown()
+        mirror.apply(pane.changes())
+    assert mirror.head["status"] == "ok"
+    assert list(mirror.items.items()) == [tuple(pair) for pair in whole(pane)["items"]]
+
+
 @given(st.data())
 def test_changes_lead_to_the_whole_in_any_order(data: Any) -> None:
     events = data.draw(st.permutations(one_turn("two_attempts")))

@@ -59,11 +59,12 @@ export class TurnView {
       if (row.shown !== item) { row.update(item); row.shown = item; }
       if (row.element !== at) this.items.insertBefore(row.element, at); else at = at.nextSibling;
     }
-    const isRunning = this.state.isRunning && !this.isDead();
+    const isRunning = this.state.isRunning && !this.isDead(), isCutOff = this.state.isRunning && this.isDead();
     this.element.dataset.status = head.status;
-    this.bar.hidden = !isRunning && !this.isDead();
-    this.doing.textContent = this.isDead() ? "The kernel that ran this turn is gone" : head.doing || head.word;
-    this.sign.textContent = this.isDead() ? "⛔" : SIGNS[head.status] ?? "⏳";
+    this.element.classList.toggle("hnbr-cut", isCutOff);
+    this.bar.hidden = !isRunning && !isCutOff;
+    this.doing.textContent = isCutOff ? "The kernel that ran this turn is gone. %hermes resume goes on with it." : head.doing || head.word;
+    this.sign.textContent = isCutOff ? "⛔" : SIGNS[head.status] ?? "⏳";
     this.time.hidden = !isRunning;
     this.stop.hidden = this.steer.hidden = !isRunning;
     this.stop.disabled = head.word === "stopping";
@@ -75,7 +76,7 @@ export class TurnView {
     this.copy.hidden = isRunning;
     this.retry.hidden = this.fork.hidden = isRunning || this.isDead();
     this._tick();
-    this._say(this.isDead() ? "The kernel that ran this turn is gone." : `${head.agent}: ${isRunning ? head.doing : head.word}`);
+    this._say(isCutOff ? "The kernel that ran this turn is gone." : `${head.agent}: ${isRunning ? head.doing : head.word}`);
   }
 
   _tick() {
