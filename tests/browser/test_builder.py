@@ -150,6 +150,7 @@ def test_the_agent_is_made_and_its_code_is_in_a_new_cell(page: Page) -> None:
     page.shoot("filled")
     page.click("Create agent")
     page.notebook.wait_text("It is in the new cell below.", cell=FORM)
+    assert page.notebook.page.evaluate("document.activeElement.textContent") == "Change agent"  # the focus stays
     assert "Agent analyst is bound" in page.notebook.outputs()[FORM]
     code = page.sources()[MADE]
     assert code == (

@@ -222,6 +222,8 @@ def test_after_a_restart_it_is_dead(page: Page) -> None:
     page.notebook.wait_text("The kernel was restarted", cell=CARD)
     assert page.js(CARD, "v.opener.disabled") is True
     page.shoot(PROMOTE, "restarted")
+    page.notebook.run_cell(SETUP)  # the notebook goes on in the new kernel
+    page.notebook.wait_idle()
 
 
 def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
