@@ -59,6 +59,11 @@ def replay_goes_live() -> bool:
     return (variable("HERMES_NB_REPLAY_MISS") or "").lower() == "live"
 
 
+def wants_widgets() -> bool:
+    """Whether turns may show as widgets: HERMES_NB_WIDGETS=0 says no."""
+    return (variable("HERMES_NB_WIDGETS") or "").lower() not in ("0", "no", "off", "false")
+
+
 def found_key() -> str | None:
     """The first variable of `KEY_VARIABLES` that holds a key; None when there is none."""
     return next((name for name in KEY_VARIABLES if variable(name)), None)

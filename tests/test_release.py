@@ -70,7 +70,7 @@ def test_the_pins_of_binder_are_what_the_package_asks_for() -> None:
     lines = (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
     pins = dict(re.findall(r"^([\w.-]+)(?:\[[\w,]+\])?==([\w.]+)", "\n".join(lines), re.MULTILINE))
     assert lines[-1] == "--editable ."
-    assert all(re.match(r"[\w.\[\],-]+==[\w.]+( ;.*)?$", line) for line in lines[:-1] if not line.startswith("#"))
+    assert all(re.match(r"[\w.\[\],-]+==[\w.+]+( ?;.*)?$", line) for line in lines[:-1] if not line.startswith("#"))
     project = release.tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     for line in (*project["dependencies"], *extras["widgets"], *extras["lab"], "matplotlib>=3.8"):

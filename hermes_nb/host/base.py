@@ -99,8 +99,8 @@ class Host(Protocol):
     async def wait_async(self, is_done: Callable[[], bool], wake: WakeUp, on_interrupt: Callable[[], None]) -> None:
         """The same on a running loop, without blocking it. Cancelled: raises CancelledError at once."""
 
-    def open_sink(self, caller: Caller, *, quiet: bool = False) -> Sink:
-        """A place for one turn to show; `quiet` gives one that shows nothing."""
+    def open_sink(self, caller: Caller, *, quiet: bool = False, shown_in: Sink | None = None) -> Sink:
+        """A place for one turn to show: `shown_in` where one is given; `quiet` gives one that shows nothing."""
 
     def close(self) -> None:
         """End threads and restore what was replaced."""

@@ -42,24 +42,26 @@ class DisplaySink:
         timer: Runs the redraws.
         budget: Shared by the turns of one kernel.
         clock: Returns seconds; monotonic.
+        display_id: Of an output that is there already; None shows a new one.
     """
 
     def __init__(
-        self, outlet: Outlet, timer: Timer, budget: Budget, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+        self, outlet: Outlet, timer: Timer, budget: Budget, clock: Callable[[], float] = time.monotonic,
+        *, display_id: str | None = None,
+    ) -> None:  # fmt: skip
         self._outlet, self._timer, self._budget, self._clock = outlet, timer, budget, clock
         budget.open()
         self._folder = Folder()
         # Events are put here and folded when they are drawn, so that whoever feeds never waits for a redraw.
         self._inbox: deque[Event] = deque()
         self._lock = threading.Lock()
-        self._display_id = uuid.uuid4().hex
+        self._display_id = display_id or uuid.uuid4().hex
         self._shown = WAITING
         self._next_s = 0.0
         self._is_due = False
         self._is_finished = False
         if outlet.can_update:
-            outlet.send({"text/markdown": WAITING}, display_id=self._display_id, update=False)
+            outlet.send({"text/markdown": WAITING}, display_id=self._display_id, update=display_id is not None)
             self._beat()
 
     def _beat(self) -> None:
@@ -168,11 +170,15 @@ class CaptureOutlet:
         self._publisher.publish(data=dict(data), metadata={})
 
 
+def is_headless(parent: Mapping[str, Any]) -> bool:
+    """True when the client that sent this execute request lets nobody type: nbclient, papermill."""
+    return (parent.get("content") or {}).get("allow_stdin") is False
+
+
 def replaces_outputs(parent: Mapping[str, Any]) -> bool:
     """True when the client that sent this execute request is known to act on `update_display_data`.
 
     JupyterLab, Notebook 7 and VS Code name the cell in the request's metadata; headless clients (nbclient, papermill)
     allow no input. A console does neither, and shows what is displayed but not what is updated.
     """
-    metadata, content = parent.get("metadata") or {}, parent.get("content") or {}
-    return bool(metadata.get("cellId")) or content.get("allow_stdin") is False
+    return bool((parent.get("metadata") or {}).get("cellId")) or is_headless(parent)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb._require import require
 from hermes_nb.host.base import Caller, Sink
@@ -18,15 +18,28 @@ from hermes_nb.host.job import Job
 from hermes_nb.host.plain import PlainHost
 from hermes_nb.host.sink import Budget, NullSink
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hermes_nb.host.display_sink import KernelOutlet
+    from hermes_nb.host.timer import Timer
+
+    Stage = Callable[[KernelOutlet, Mapping[str, Any], Timer, Budget], Sink | None]
+
 
 class KernelHost(PlainHost):
-    """Runs tools in the kernel of `shell` and shows turns in its cells."""
+    """Runs tools in the kernel of `shell` and shows turns in its cells.
+
+    Attributes:
+        stage: Makes richer places for turns (a higher floor's widgets); None shows text.
+    """
 
     name = "kernel"
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
         self._budget = Budget()
+        self.stage: Stage | None = None
         super().__init__()
 
     @property
@@ -53,10 +66,19 @@ class KernelHost(PlainHost):
         loop = getattr(getattr(self._shell.kernel, "io_loop", None), "asyncio_loop", None)
         return loop if loop is not None else super()._main_loop()
 
-    def open_sink(self, caller: Caller, *, quiet: bool = False) -> Sink:
+    def open_sink(self, caller: Caller, *, quiet: bool = False, shown_in: Sink | None = None) -> Sink:
         """An output of the asking cell."""
-        from hermes_nb.host.display_sink import CaptureOutlet, DisplaySink, KernelOutlet, Outlet, replaces_outputs
+        from hermes_nb.host.display_sink import (
+            CaptureOutlet,
+            DisplaySink,
+            KernelOutlet,
+            Outlet,
+            is_headless,
+            replaces_outputs,
+        )
 
+        if shown_in is not None:
+            return self.connected(shown_in, caller)
         if quiet:
             return NullSink()
         publisher, parent = caller.extra["publisher"], caller.parent or {}
@@ -69,22 +91,31 @@ class KernelHost(PlainHost):
             outlet = KernelOutlet(
                 publisher, parent, background=caller.background, keeps_place=replaces_outputs(parent)
             )
+            if self.stage is not None and outlet.keeps_place and not is_headless(parent) and _hears_while_busy():
+                rich = self.stage(outlet, parent, self._timer, self._budget)
+                if rich is not None:
+                    return self.connected(rich, caller)
         else:
             outlet = CaptureOutlet(publisher)
-        sink = DisplaySink(outlet, self._timer, self._budget)
-        caller.extra["show_again"] = sink.show_again
+        return self.connected(DisplaySink(outlet, self._timer, self._budget), caller)
+
+    def connected(self, sink: Sink, caller: Caller) -> Sink:
+        """The sink, told when a tool of the caller's turn clears the cell, and what it displays."""
+        caller.extra["show_again"] = getattr(sink, "show_again", _nothing)
+        caller.extra["on_display"] = getattr(sink, "on_display", _nothing)
         return sink
 
     @contextmanager
     def _hearing(self, job: Job) -> Iterator[None]:
         capture = Capture(job.call.on_output, job.caller.extra.get("streams", {}))
         publisher = job.caller.extra.get("publisher")
-        with hearing(capture, job), self._displaying(capture, job.caller, publisher):
+        with hearing(capture, job), self._displaying(capture, job, publisher):
             yield
 
     @contextmanager
-    def _displaying(self, capture: Capture, caller: Caller, publisher: Any) -> Iterator[None]:
+    def _displaying(self, capture: Capture, job: Job, publisher: Any) -> Iterator[None]:
         """Let what the call displays go to the publisher of its cell, under the header of its cell."""
+        caller = job.caller
         current = self._shell.display_pub
         if publisher is None or not hasattr(current, "register_hook"):
             n_before = len(getattr(current, "outputs", ()))
@@ -107,7 +138,9 @@ class KernelHost(PlainHost):
                 current.session.send(current.pub_socket, message, ident=current.topic)
                 caller.extra.get("show_again", _nothing)()
                 return None
-            _hear(capture, content.get("data") or {})
+            data = content.get("data") or {}
+            _hear(capture, data)
+            caller.extra.get("on_display", _nothing)(job.call.call_id, data)
             if publisher is current:
                 return message
             publisher.publish(data=content.get("data") or {}, metadata=content.get("metadata") or {})
@@ -126,8 +159,14 @@ class KernelHost(PlainHost):
         return show
 
 
-def _nothing() -> None:
+def _nothing(*_: Any) -> None:
     """What is done where nothing was shown."""
+
+
+def _hears_while_busy() -> bool:
+    """Whether a click can reach Python while a cell runs: not before ipykernel 7."""
+    version: tuple[int, ...] = require("ipykernel", why="to see what it can do").version_info
+    return version[0] >= 7
 
 
 def _hear(capture: Capture, data: dict[str, Any]) -> None:

@@ -135,11 +135,13 @@ class PlainHost:
         await self._waiting.awaited(is_done, wake, on_interrupt, self.cell_id())
 
     # -- showing -------------------------------------------------------------------------------------------------
-    def open_sink(self, caller: Caller, *, quiet: bool = False) -> Sink:
+    def open_sink(self, caller: Caller, *, quiet: bool = False, shown_in: Sink | None = None) -> Sink:
         """See `Host.open_sink`."""
         from hermes_nb.host.sink import NullSink
         from hermes_nb.host.stream_sink import StreamSink
 
+        if shown_in is not None:
+            return shown_in
         if quiet:
             return NullSink()
         return StreamSink(caller.extra["streams"]["stdout"], self._timer, is_live=not caller.background)

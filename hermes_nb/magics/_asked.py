@@ -81,7 +81,7 @@ def wait_blocking(context: Context, asked: Asked, *, yes: bool) -> None:
     # An interrupt ends the wait early when it comes twice, or instead of an answer.
     with contextlib.suppress(KeyboardInterrupt):
         while not turn.is_done:
-            turn.wait_blocking(until_asked=True)
+            turn.wait_blocking(until_asked=True, by_click=not yes)
             _question.answer(turn, context.shell, yes=yes)
             turn = asked.go_on(blocks=True)
         result = asked.result
@@ -98,7 +98,7 @@ async def wait_awaiting(context: Context, asked: Asked, *, yes: bool) -> None:
     is_interrupted = False
     try:
         while not turn.is_done:
-            await turn.wait(until_asked=True)
+            await turn.wait(until_asked=True, by_click=not yes)
             _question.answer(turn, context.shell, yes=yes)
             turn = asked.go_on(blocks=False)
         result = asked.result

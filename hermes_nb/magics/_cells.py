@@ -71,3 +71,8 @@ class Cells:
         before = self._before.get(run.key) if run.key else None
         place = len(run.turns)
         return before.turns[place] if before is not None and place < len(before.turns) else None
+
+    def replace(self, before: Any, turn: Any) -> None:
+        """A turn has taken the place of another: `previous_turn` gives the new one."""
+        for run in self._before.values():
+            run.turns[:] = [turn if one is before else one for one in run.turns]

@@ -68,6 +68,7 @@ class Context:
         """The kernel's Hermes, made at the first use."""
         if self._hermes is None:
             self._hermes = self._open_hermes()
+            self._set_stage(self._hermes)
             for _, _, text in self._hermes.warnings:
                 print(text)
         return self._hermes
@@ -76,6 +77,25 @@ class Context:
     def opened_hermes(self) -> Hermes | None:
         """The kernel's Hermes; None when nothing has needed it yet."""
         return self._hermes
+
+    def _set_stage(self, hermes: Hermes) -> None:
+        """Let turns show as widgets, where there are any."""
+        from importlib.util import find_spec
+
+        if hasattr(hermes.host, "stage") and _settings.wants_widgets() and find_spec("anywidget") is not None:
+            from hermes_nb.widgets.turn import Stage
+
+            hermes.host.stage = Stage(self._asked_again)
+
+    def _asked_again(self, before: Turn, turn: Turn) -> None:
+        """A button asked a cell's question again: the cell's variable, and `--again`, mean the new turn."""
+        self.cells.replace(before, turn)
+        held: list[str | None] = [
+            name for name, value in self.variables().items()
+            if value is before or getattr(value, "turn_id", None) == before.id
+        ]  # fmt: skip
+        for name in held or [None]:
+            self.follow(turn, name)
 
     def open_stored(self) -> None:
         """Open the kernel's Hermes if sessions are stored for it; makes no file. On the main thread alone."""

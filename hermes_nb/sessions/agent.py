@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from hermes_nb.errors import UsageError
+from hermes_nb.host.base import Sink
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.model.content import ContentPart
 from hermes_nb.sessions.agent_tools import AgentTools
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from hermes_nb.sessions.instance import Instance
     from hermes_nb.sessions.order import TurnOptions
     from hermes_nb.tools.decorator import Tool
+    from hermes_nb.widgets.chat import Chat
 
 TIMEOUT_S = 300.0
 
@@ -149,6 +151,7 @@ class BoundAgent(AgentTools):
         timeout_s: float | None = None,
         again: bool | str = False,
         quiet: bool = False,
+        sink: Sink | None = None,
         **options: Unpack[TurnOptions],
     ) -> Turn:
         """Start a turn and return its handle at once; any thread, no loop needed.
@@ -161,6 +164,7 @@ class BoundAgent(AgentTools):
             timeout_s: Stop the turn after so many seconds, with status timed_out; None for no limit.
             again: A turn's id, or True for the session's last turn: the new turn takes its place in the history.
             quiet: Show nothing while it runs.
+            sink: Where it shows, e.g. a chat; None means the running cell.
             **options: See `hermes_nb.sessions.order.TurnOptions`: idempotency_key, mode, max_cost_usd, max_tokens, replay,
                 replay_miss.
 
@@ -173,7 +177,7 @@ class BoundAgent(AgentTools):
 
         return place(
             self, prompt, session_id=session_id, background=background, blocks=blocks, timeout_s=timeout_s, again=again,
-            quiet=quiet, options=options,
+            quiet=quiet, options=options, sink=sink,
         )  # fmt: skip
 
     async def session_for(self, session_id: str | None) -> Session:
@@ -418,6 +422,22 @@ class BoundAgent(AgentTools):
             TurnError: The turn did not complete.
         """
         return (await self.run(prompt, **options)).raise_for_status().text
+
+    def chat_widget(self, *, session_id: str | None = None) -> Chat:
+        """A conversation in one output, as the last line of a cell or in the layout of other widgets (`.widget`).
+
+        Args:
+            session_id: The conversation; None continues the agent's own.
+
+        Raises:
+            MissingPackageError: The extra `widgets` is not installed.
+            SessionNotFoundError: No such session.
+            UsageError: It belongs to another agent.
+        """
+        from hermes_nb import _registry
+
+        chat: Chat = _registry.load("widgets", "chat").Chat(self, session_id=session_id)
+        return chat
 
     def _show(self, show: bool | None) -> bool:
         return self.hermes.host.is_interactive if show is None else show

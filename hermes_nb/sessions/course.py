@@ -83,6 +83,9 @@ class TurnCourse:
         self._serving = ToolServing(self, self._tools, caller)
         if resumes is not None:
             self._take_up(resumes)
+        attach = getattr(sink, "attach", None)  # one that can be clicked
+        if attach is not None:
+            attach(self)
 
     def _take_up(self, found: Resumable) -> None:
         """Go on where an earlier attempt was cut off; before it runs."""
@@ -90,6 +93,26 @@ class TurnCourse:
         self._attempt = self._log.attempt = found.attempt
         self._parts, self._labels = found.parts or self._parts, dict(found.labels)
         self._serving = ToolServing(self, self._tools, self._caller, unfinished=found.unfinished)
+
+    @property
+    def parts(self) -> str | list[dict[str, str]]:
+        """What was asked, as it is sent."""
+        return self._parts
+
+    @property
+    def caller(self) -> Caller:
+        """Who asked."""
+        return self._caller
+
+    @property
+    def timeout_s(self) -> float | None:
+        """After so long it is stopped; None for no limit."""
+        return self._timeout_s
+
+    @property
+    def limits(self) -> budget.Limits:
+        """What it may cost."""
+        return self._limits
 
     @property
     def is_done(self) -> bool:

@@ -6,10 +6,12 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from hermes_nb.errors import UsageError
+from hermes_nb.host.base import Sink
 from hermes_nb.model.agent import OFFLINE
 from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
@@ -52,7 +54,7 @@ class TurnOptions(TypedDict, total=False):
 
 def place(
     bound: BoundAgent, prompt: str | list[ContentPart], *, session_id: str | None, background: bool, blocks: bool,
-    timeout_s: float | None, again: bool | str, quiet: bool, options: TurnOptions,
+    timeout_s: float | None, again: bool | str, quiet: bool, options: TurnOptions, sink: Sink | None = None,
 ) -> Turn:  # fmt: skip
     """The turn that `BoundAgent.submit` gives; see there."""
     text = prompt_text(prompt)
@@ -87,8 +89,8 @@ def place(
             prompt=text,
             parts=wire_parts(prompt, sees=bound.model.provider != OFFLINE),
             caller=caller,
-            sink=hermes.host.open_sink(caller, quiet=quiet),
-            shown_in=None if quiet else hermes.host.cell_id(),
+            sink=hermes.host.open_sink(caller, quiet=quiet, shown_in=sink),
+            shown_in=None if quiet or sink is not None else hermes.host.cell_id(),
             timeout_s=timeout_s,
             replaces=session.last_turn_id() if again is True else (again or None),
             labels=labels,
@@ -118,6 +120,30 @@ def place(
         elsewhere=elsewhere,
     )
     return under_key(bound, key, labels["body"], session_id, makers)
+
+
+def again(turn: Turn, sink: Sink) -> Turn:
+    """The turn that `Turn.again` gives; see there."""
+    if not turn.is_done:
+        raise UsageError(f"Turn {turn.id} is still {turn.status}. Stop it first.")
+    bound, hermes = turn.agent, turn.agent.hermes
+    bound.renew_tools()
+    session = hermes.io.call(bound.session_for(turn.session_id))
+    return _begun(
+        Turn(
+            bound,
+            session,
+            turn_id=new_id("t"),
+            prompt=turn.prompt,
+            parts=turn.parts,
+            caller=replace(turn.caller, background=True, blocks_loop=False),
+            sink=sink,
+            shown_in=None,
+            timeout_s=turn.timeout_s,
+            replaces=turn.id,
+            limits=turn.limits,
+        )
+    )
 
 
 def resumed(
@@ -171,11 +197,17 @@ async def _take_attempt(hermes: Hermes, found: Resumable) -> None:
     held = await store.claim(mine)
     while held != mine:
         is_mine = held.owner == mine.owner
-        if found.turn_id in hermes.resuming if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
+        if _has_begun(hermes, found) if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
             where = "here already" if is_mine else "in another kernel that is alive"
             raise UsageError(f"Turn {found.turn_id} is being resumed {where}. Wait for it there.")
         held = await store.claim(mine, instead_of=held)
     hermes.resuming.add(found.turn_id)
+
+
+def _has_begun(hermes: Hermes, found: Resumable) -> bool:
+    """Whether the attempt that was claimed here is under way, or was."""
+    begun = (t for t in hermes.turns if t.id == found.turn_id and t.is_here)
+    return found.turn_id in hermes.resuming or any(t.attempt >= found.attempt for t in begun)
 
 
 def _begun(turn: Turn) -> Turn:

@@ -183,11 +183,15 @@ class RunResult:
         """This result."""
         return self
 
-    async def wait(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+    async def wait(
+        self, timeout_s: float | None = None, *, until_asked: bool = False, by_click: bool = False
+    ) -> RunResult:
         """This result; there is nothing to wait for."""
         return self
 
-    def wait_blocking(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+    def wait_blocking(
+        self, timeout_s: float | None = None, *, until_asked: bool = False, by_click: bool = False
+    ) -> RunResult:
         """This result; there is nothing to wait for."""
         return self
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
+from hermes_nb.host.base import Sink
 from hermes_nb.model.event import Event
 from hermes_nb.sessions.course import TurnCourse
 from hermes_nb.sessions.result import RunResult
@@ -45,6 +46,11 @@ class Turn(TurnCourse):
         return "running" if self._is_sent else "queued"
 
     @property
+    def attempt(self) -> int:
+        """1, or more when the turn was resumed."""
+        return self._attempt
+
+    @property
     def is_here(self) -> bool:
         """Whether this kernel runs it; one under an idempotency key may run in another (see `sessions.elsewhere`)."""
         return True
@@ -63,6 +69,11 @@ class Turn(TurnCourse):
     def unread_steer(self) -> str | None:
         """What was put in and never read by the model, which ended before: the next question. None when there is nothing."""
         return self._steers.unread
+
+    @property
+    def has_buttons(self) -> bool:
+        """Whether what it asks can be answered by a click, where it shows."""
+        return bool(getattr(self._sink, "has_buttons", False))
 
     @property
     def is_replay(self) -> bool:
@@ -116,6 +127,19 @@ class Turn(TurnCourse):
         """Open requests for approval or an answer: dicts with request_id, question, name, arguments, choices."""
         return self._serving.pending()
 
+    def again(self, sink: Sink) -> Turn:
+        """Ask the same once more, in this turn's place in the conversation; the new handle, at once.
+
+        Args:
+            sink: Where the new turn shows.
+
+        Raises:
+            UsageError: It has not ended.
+        """
+        from hermes_nb.sessions.order import again
+
+        return again(self, sink)
+
     async def resume(self, *, live: bool = False) -> Turn:
         """Go on with this turn after its worker or kernel was killed (see `BoundAgent.resume`)."""
         return await self.agent.resume(self.id, live=live)
@@ -124,34 +148,41 @@ class Turn(TurnCourse):
         """The result; waits for it."""
         return await self.wait()
 
-    async def wait(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+    async def wait(
+        self, timeout_s: float | None = None, *, until_asked: bool = False, by_click: bool = False
+    ) -> RunResult:
         """The result, without blocking the loop; the turn goes on when the wait ends early.
 
         Args:
             timeout_s: None waits for the end.
             until_asked: Also return, with status awaiting_approval, when the turn waits for an answer.
+            by_click: Not while it can be answered by a click (`has_buttons`).
 
         Raises:
             TimeoutError: `timeout_s` passed first.
             asyncio.CancelledError: The waiting task was cancelled.
         """
-        is_over = self._over(timeout_s, until_asked)
+        is_over = self._over(timeout_s, until_asked, by_click)
         await self._hermes.host.wait_async(is_over, self._wake, self._interrupted)
         return self._outcome(timeout_s, until_asked)
 
-    def wait_blocking(self, timeout_s: float | None = None, *, until_asked: bool = False) -> RunResult:
+    def wait_blocking(
+        self, timeout_s: float | None = None, *, until_asked: bool = False, by_click: bool = False
+    ) -> RunResult:
         """The same, blocking the calling thread; it serves the turn's synchronous tools meanwhile.
 
         Raises:
             TimeoutError: `timeout_s` passed first; the turn goes on.
         """
-        self._hermes.host.wait_blocking(self._over(timeout_s, until_asked), self._wake, self._interrupted)
+        self._hermes.host.wait_blocking(self._over(timeout_s, until_asked, by_click), self._wake, self._interrupted)
         return self._outcome(timeout_s, until_asked)
 
-    def _over(self, timeout_s: float | None, until_asked: bool) -> Callable[[], bool]:
+    def _over(self, timeout_s: float | None, until_asked: bool, by_click: bool) -> Callable[[], bool]:
         end_s = float("inf") if timeout_s is None else time.perf_counter() + timeout_s
         return lambda: (
-            self._result is not None or (until_asked and bool(self._serving.n_waiting)) or time.perf_counter() > end_s
+            self._result is not None
+            or (until_asked and bool(self._serving.n_waiting) and not (by_click and self.has_buttons))
+            or time.perf_counter() > end_s
         )
 
     def _outcome(self, timeout_s: float | None, until_asked: bool) -> RunResult:

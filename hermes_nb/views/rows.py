@@ -102,27 +102,48 @@ def story_rows(story: Story, *, with_prompt: bool = False) -> list[Row]:
 
 def row_makers(story: Story, *, with_prompt: bool = False) -> list[Callable[[], Row]]:
     """What makes each row of one attempt, for who shows some of very many."""
+    return [planned.make for planned in plan(story, with_prompt=with_prompt)]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A row that was not made yet.
+
+    Attributes:
+        kind: `heading`, `step`, `note`, `log` or `final`.
+        about: The span or note it shows.
+        make: Makes it.
+    """
+
+    kind: str
+    about: Span | Note
+    make: Callable[[], Row]
+
+
+def plan(story: Story, *, with_prompt: bool = False) -> list[Planned]:
+    """The rows of one attempt in order, not made yet; for who keeps what it made of a span that did not change."""
     turn = story.turn
     depths: dict[str, int] = {}
-    dated: list[tuple[float, int, Callable[[], Row]]] = []
+    dated: list[tuple[float, int, Planned]] = []
     for span in story.steps:
         depth = depths.get(span.parent_id or "", 0)
         depths[span.span_id] = depth + 1
-        dated.append((span.start_unix_s, 0, partial(_span_row, span, depth)))
-    dated += [(n.at_unix_s, 1, partial(_note_row, n)) for n in story.notes if n.kind != _LOG]
+        dated.append((span.start_unix_s, 0, Planned("step", span, partial(_span_row, span, depth))))
+    notes = [n for n in story.notes if n.kind != _LOG]
+    dated += [(n.at_unix_s, 1, Planned("note", n, partial(_note_row, n))) for n in notes]
     dated.sort(key=_when)
-    makers = [make for _, _, make in dated]
+    planned = [one for _, _, one in dated]
     logs = [n for n in story.notes if n.kind == _LOG]
     if logs:
-        makers.append(partial(_log_row, logs[-1], turn))
+        planned.append(Planned("log", logs[-1], partial(_log_row, logs[-1], turn)))
     if turn is not None:
-        makers.insert(0, partial(_heading_row, turn, with_prompt=with_prompt))
+        planned.insert(0, Planned("heading", turn, partial(_heading_row, turn, with_prompt=with_prompt)))
         if not turn.is_running:
-            makers.append(partial(_final_row, turn))
-    return makers
+            planned.append(Planned("final", turn, partial(_final_row, turn)))
+    return planned
 
 
-def _when(dated: tuple[float, int, Callable[[], Row]]) -> tuple[float, int]:
+def _when(dated: tuple[float, int, Planned]) -> tuple[float, int]:
     return dated[:2]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hermes_nb.host.detect import current
-from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet, Outlet, replaces_outputs
+from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet, Outlet, is_headless, replaces_outputs
 
 
 class Place:
@@ -53,4 +53,4 @@ def place() -> Place | None:
     if not hasattr(publisher, "pub_socket"):
         return Place(CaptureOutlet(publisher))
     outlet = KernelOutlet(publisher, parent, background=True, keeps_place=replaces_outputs(parent))
-    return Place(outlet, is_headless=(parent.get("content") or {}).get("allow_stdin") is False)
+    return Place(outlet, is_headless=is_headless(parent))

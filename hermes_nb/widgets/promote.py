@@ -11,7 +11,9 @@ from __future__ import annotations
 import html
 import importlib.util
 import json
+import re
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,7 @@ WAITING = (
     " %hermes promote AGENT --dry-run."
 )
 INSTALL = "%pip install 'hermes-nb[flyte]'"
+_ELSEWHERE = re.compile(r"<link\b[^>]*\bhref\s*=\s*[\"']?(?:https?:)?//[^>]*>|@import\s[^;]*//[^;]*;", re.IGNORECASE)
 _PLAN_FIELDS = ("target", "project", "domain", "endpoint", "yes", "loopback")
 
 
@@ -70,6 +73,7 @@ class Promotion:
             "agent": bound.name, "card": None if card is None else [list(row) for row in card], "is_open": False,
             "is_looking": False, "form": dict(EMPTY), "targets": [], "plan": None, "looked": "", "error": "", "missing": "",
             "progress": None, "result": "", "has_report": False, "n": 0,
+            "began_unix_s": 0.0, "ended_unix_s": None,
         }  # fmt: skip
         self.sheet = Sheet("promote", data, still=self.bundle, hear=self._heard)
         if is_open:
@@ -182,6 +186,7 @@ class Promotion:
             self._looks += 1
             number, key = self._looks, _key(form)
             self._plan = None
+            self.bound.renew_tools()  # what was mended since is looked at as it is now
             self.sheet.tell(is_looking=True, error="", missing="")
             if importlib.util.find_spec("flyte") is None:
                 self._looked(number, key, error=MissingPackageError("Flyte is not installed; it is needed to run there."))
@@ -230,7 +235,8 @@ class Promotion:
                 self.sheet.tell(error=error)
                 return
             kept = {name: form.get(name, value) for name, value in EMPTY.items()}
-            self.sheet.tell(n=n + 1, form=kept, error="", progress=_told(handle.progress))
+            told = _told(handle.progress)
+            self.sheet.tell(n=n + 1, form=kept, error="", progress=told, began_unix_s=time.time(), ended_unix_s=None)
         self.bound.hermes.io.submit(self._follow(handle))
 
     def _submitted(self, plan: Plan, form: Mapping[str, Any]) -> Submission:
@@ -245,20 +251,22 @@ class Promotion:
         async for now in handle.changes():
             if not now.is_done:
                 self.sheet.tell(progress=_told(now))
-        result = await handle
+        result, ended = await handle, time.time()
         try:
             report = await handle.report_html()
         except HermesNbError as exc:
             self.bound.hermes.warn("report", f"The report of {handle.progress.run} can't be read: {exc}")
             report = ""
         told = {**_told(handle.progress), "status": result.status}
-        self.sheet.tell(progress=told, result=self._result().get("text/html", ""), has_report=bool(report))
+        shown = self._result().get("text/html", "")
+        self.sheet.tell(progress=told, result=shown, has_report=bool(report), ended_unix_s=ended)
         self.sheet.settle()
 
     def _send_report(self, handle: Submission, by: Any, send: Callable[[Mapping[str, Any]], None]) -> None:
         def told(future: Any) -> None:
             error = future.exception()
-            text = "" if error is not None else future.result()
+            # Flyte 2.12's page asks for fonts of another host; the frame would refuse that, loudly.
+            text = "" if error is not None else _ELSEWHERE.sub("", future.result())
             send({"t": "report", "by": by, "html": text, "error": "" if error is None else str(error)})
 
         self.bound.hermes.io.submit(handle.report_html()).add_done_callback(told)

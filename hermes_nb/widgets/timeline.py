@@ -19,6 +19,7 @@ from hermes_nb._require import require
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
 from hermes_nb.widgets import _view
+from hermes_nb.widgets._comm import view_bundle
 from hermes_nb.widgets._log import Log
 from hermes_nb.widgets._place import Place, place
 
@@ -157,7 +158,7 @@ class Timeline:
         elif here.can_update:
             self._place = here
             beside = self.bundle() if self._log.n_spans <= MAX_SPANS_AT_ONCE else {"text/plain": repr(self)}
-            here.show({**beside, **_view_bundle(self.widget)})
+            here.show({**beside, **view_bundle(self.widget)})
         else:
             here.show(self.bundle())
 
@@ -242,9 +243,3 @@ class Timeline:
         bundle: Mapping[str, Any] = self.figure_bundle(theme=theme)
         # By assignment, not by display(): this may run on any thread, and in no cell.
         self._output.outputs = ({"output_type": "display_data", "data": bundle, "metadata": {}},)
-
-
-def _view_bundle(widget: Any) -> dict[str, Any]:
-    made = widget._repr_mimebundle_()
-    data = made[0] if isinstance(made, tuple) else made
-    return {k: v for k, v in data.items() if k != "text/plain"}

@@ -178,9 +178,11 @@ def test_mended_it_runs_to_its_report(page: Page) -> None:
     page.click(PROMOTE, "Submit the run")
     page.wait(PROMOTE, "v.data.progress?.run && v.data.progress.n_tool_calls === 2", timeout_s=120)
     assert page.js(PROMOTE, "[...v.run.querySelectorAll('[aria-current=step]')].map(e => e.textContent)") == ["Running"]
+    assert page.js(PROMOTE, "document.activeElement.textContent") == "Stop the run"  # where the focus was is gone
     page.shoot(PROMOTE, "running")
     page.hang.release()
     page.wait(PROMOTE, "v.data.progress.is_done && v.data.has_report", timeout_s=120)
+    assert page.js(PROMOTE, "document.activeElement.textContent") == "Show the report"
     page.notebook.wait_text("Both sunny.", cell=PROMOTE)
     page.click(PROMOTE, "Show the report")
     frame = page.area(PROMOTE).frame_locator("iframe")

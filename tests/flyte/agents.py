@@ -59,7 +59,7 @@ async def ask(bound: BoundAgent, prompt: str = "Weather in Paris and Rome?", **o
 
 def essence(events: Any) -> list[tuple[str, dict[str, Any]]]:
     """Events without ids, times and places."""
-    passing = ("flyte.run", "model.delta", "reasoning.delta", "warning")
+    passing = ("flyte.run", "flyte.log", "model.delta", "reasoning.delta", "warning")
     places = ("duration_ms", "started_at_unix_s", "runtime", "tool_call_id", "fingerprint", "host")
     kept: list[tuple[str, dict[str, Any]]] = []
     for event in events:

@@ -82,6 +82,7 @@ async def test_clicks_from_the_button_to_the_report(plane: LoopbackPlane, hermes
             await asyncio.sleep(0.05)
     assert (desk.said[0]["by"], desk.said[0]["error"]) == ("tab", "")
     assert "final answer" in desk.said[0]["html"]
+    assert "fonts.googleapis" not in desk.said[0]["html"]
     assert KEY not in str(desk.said) + str(data)
     static = desk.promotion.bundle()
     for form_ in ("text/html", "text/plain"):

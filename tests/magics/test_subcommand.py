@@ -43,7 +43,7 @@ def test_no_sub_command_means_help(run: Run, source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("%hermes rnu hi", "No sub-command named 'rnu'. Known: agent, approve, doctor, fork, help, last, "),
+        ("%hermes rnu hi", "No sub-command named 'rnu'. Known: agent, approve, chat, doctor, fork, help, last, "),
         ("%hermes rnu hi", "Did you mean 'run'?"),
         ("%hermes Which one?", "To ask a question, write %hermes run Which ..."),
         ("%hermes help nope", "No sub-command named 'nope'."),

@@ -127,7 +127,9 @@ async def test_a_turn_goes_on_once_whoever_asks(own: Hermes, make: Make) -> None
         tries = await asyncio.gather(
             *(bound.resume(turn.id) for _ in range(3)), *(there.resume(turn.id) for _ in range(3)), return_exceptions=True
         )
-        (resumed,) = [t for t in tries if isinstance(t, Turn)]
+        going_on = [t for t in tries if isinstance(t, Turn)]
+        assert len(going_on) == 1, [(t.agent.hermes.life.name, t._attempt, t.status, t.events) for t in going_on]
+        (resumed,) = going_on
         refused = [str(t) for t in tries if not isinstance(t, Turn)]
         assert all(isinstance(t, UsageError) for t in tries if not isinstance(t, Turn)), refused
         said = ("being resumed", "still running", "runs in another kernel")

@@ -12,7 +12,7 @@ SUMMARY = "show what there is, or one sub-command in full"
 EXAMPLES = ("%hermes help", "%hermes help run")
 
 # The order in which a newcomer meets them; what is not named here follows, sorted.
-_ORDER = ("agent", "run", "last", "timeline", "sessions", "stop", "approve", "tools", "help", "doctor")
+_ORDER = ("agent", "run", "chat", "last", "timeline", "sessions", "stop", "approve", "tools", "help", "doctor")
 
 
 def parser() -> Parser:

@@ -88,7 +88,9 @@ def _wanted(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
         raise UsageError(f"Promoting goes to Flyte; the variable {options.on!r} holds another runtime.")
     if options.yes or options.key:
         runtime = replace(runtime, yes=options.yes or runtime.yes, key=options.key or runtime.key, _instances=[])
-    return context.pick(options.agent), runtime
+    bound = context.pick(options.agent)
+    bound.renew_tools()  # what was mended since is looked at as it is now
+    return bound, runtime
 
 
 async def _looked(bound: Any, config: Flyte, options: argparse.Namespace) -> Plan:

@@ -244,6 +244,11 @@ class BuilderView extends SheetView {
       facts(created.lines), codeBlock(created.code, "The agent's code", insert), element("p", { class: "hnbs-hint" }, by));
   }
 
+  die() {
+    super.die();
+    this.made.querySelector(":scope > .hnbs-notice")?.remove();  // it is bound no longer
+  }
+
   lastWords() {
     const { created } = this.data;
     return created ? `The kernel was restarted: agent ${created.agent} is gone with it. Its code, below, makes it again.`

@@ -1,6 +1,6 @@
 // What every widget needs: elements made by hand, foreign text only ever as text; copying; the keys of the notebook kept away.
 
-function element(tag, attributes = {}, ...children) {
+export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
@@ -11,7 +11,7 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-async function copyText(text, button) {
+export async function copyText(text, button) {
   const said = button.textContent;
   let isCopied = true;
   try { await navigator.clipboard.writeText(text); } catch {
@@ -29,10 +29,13 @@ async function copyText(text, button) {
 
 // JupyterLab takes letters and arrows for commands of the notebook before any element hears of them, but not from below an
 // element with this attribute. Ctrl and Command stay the notebook's: Ctrl+S saves. Returns what ends it.
-function ownKeys(root) {
+export function ownKeys(root) {
   const hear = event => {
     if (root.contains(event.target)) root.toggleAttribute("data-lm-suppress-shortcuts", !event.ctrlKey && !event.metaKey);
   };
+  // A key that reaches the notebook moves the focus to its active cell.
+  const keep = event => { if (!event.ctrlKey && !event.metaKey) event.stopPropagation(); };
   window.addEventListener("keydown", hear, true);
+  root.addEventListener("keydown", keep);
   return () => window.removeEventListener("keydown", hear, true);
 }

@@ -3,11 +3,11 @@
 const KEPT = Symbol.for("hermes_nb.kept");
 
 // In JupyterLab and Notebook 7: what is written to the file has the static version in the widget's place, while the widget stays
-// on the page. False where the front end has no such notebook model.
-function keepStatic(model, source) {
+// on the page. False where the front end has no such notebook model, or the server writes the file (collaboration).
+export function keepStatic(model, source) {
   try {
-    const notebook = model.widget_manager?.context?.model?.sharedModel;
-    if (typeof notebook?.toJSON !== "function" || !Array.isArray(notebook.cells)) return false;
+    const context = model.widget_manager?.context, notebook = context?.model?.sharedModel;
+    if (typeof notebook?.toJSON !== "function" || !Array.isArray(notebook.cells) || context.model.collaborative) return false;
     if (!notebook[KEPT]) {
       const kept = new Map(), write = notebook.toJSON.bind(notebook);
       notebook[KEPT] = kept;

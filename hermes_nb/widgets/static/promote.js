@@ -94,9 +94,11 @@ class PromoteView extends SheetView {
     if (!data.is_open) return;
     this.panel.firstChild.textContent = `Promote ${data.agent} to Flyte`;
     this._drawForm();
-    this.form.hidden = !!data.progress;
-    this.run.hidden = !data.progress;
+    const [shown, gone] = data.progress ? [this.run, this.form] : [this.form, this.run], hadFocus = gone.contains(document.activeElement);
+    gone.hidden = true;
+    shown.hidden = false;
     if (data.progress) this._drawRun();
+    if (hadFocus) (data.progress ? this.run.querySelector("button") : this.inputs.prompt)?.focus({ preventScroll: true });
   }
 
   _drawCard() {
@@ -146,7 +148,7 @@ class PromoteView extends SheetView {
     const codes = (plan?.findings ?? []).map(f => f.code);
     const offer = (name, isWanted) => { this.inputs[name].closest(".hnbs-choice").hidden = !isWanted && !this.inputs[name].checked; };
     offer("yes", codes.includes("approval") || codes.includes("toolsets"));
-    offer("loopback", codes.includes("loopback-model"));
+    offer("loopback", (plan?.findings ?? []).some(f => f.code === "loopback-model" && f.severity === "stops"));
   }
 
   _plan(plan) {
@@ -191,7 +193,6 @@ class PromoteView extends SheetView {
     const isBad = now.is_done && now.status !== "completed", last = now.is_done ? OVER[now.status] ?? now.status : "Done";
     steps.replaceChildren(...STEPS.map(([name, label], i) => element("li", { class: i < at || (now.is_done && !isBad) ? "hnbs-past" : i === at ? (isBad ? "hnbs-wrong" : "hnbs-now") : "",
       ...(i === at && { "aria-current": "step" }) }, name === "over" ? last : label)));
-    this.began ??= Date.now();
     const count = (n, one) => n ? `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}` : "";
     const tokens = now.input_tokens === null ? "" : `${now.input_tokens.toLocaleString("en")} in, ${(now.output_tokens ?? 0).toLocaleString("en")} out`;
     this.took = element("span", {});
@@ -205,9 +206,11 @@ class PromoteView extends SheetView {
     const key = `${now.is_done} ${now.status} ${hasReport}`;
     if (key !== this.buttonsKey) {
       this.buttonsKey = key;
+      const hadFocus = buttons.contains(document.activeElement);
       this.report = button("Show the report", () => this._report(), { "aria-expanded": "false" });
       buttons.replaceChildren(...(now.is_done ? [hasReport && this.report, button("Promote again", () => this._again())].filter(Boolean)
         : [button("Stop the run", event => { event.currentTarget.disabled = true; event.currentTarget.textContent = "Stopping ..."; this.send({ t: "stop" }); })]));
+      if (hadFocus) buttons.querySelector("button")?.focus({ preventScroll: true });
     }
     if (result !== this.resultHtml) {
       this.resultHtml = result;
@@ -218,7 +221,7 @@ class PromoteView extends SheetView {
   }
 
   _drawLog(log, now) {
-    const text = now.log.join("\n");
+    const text = this.data.result ? "" : now.log.join("\n");  // the rows of the result hold it
     if (text === this.logText) return;
     this.logText = text;
     const isOpen = log.querySelector("details")?.open ?? true;
@@ -231,13 +234,12 @@ class PromoteView extends SheetView {
   _tick() {
     const now = this.data.progress;
     if (!now || !this.took || this.isDead) return;
-    if (!now.is_done) this.ended = null; else this.ended ??= Date.now();
-    const s = Math.round(((this.ended ?? Date.now()) - this.began) / 1000);
+    const { began_unix_s: began, ended_unix_s: ended } = this.data, s = Math.max(0, Math.round((ended ?? Date.now() / 1000) - began));
     this.took.textContent = s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;
   }
 
   _again() {
-    this.began = this.ended = this.runParts = this.buttonsKey = this.resultHtml = this.logText = undefined;
+    this.runParts = this.buttonsKey = this.resultHtml = this.logText = undefined;
     this.send({ t: "again" });
   }
 

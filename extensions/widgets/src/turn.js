@@ -1,0 +1,124 @@
+// One turn on the page: what it does now, its rows, its answer, and what can be done about it.
+
+import { button, copyText, element, seconds } from "./dom.js";
+import { rowFor } from "./rows.js";
+
+const SILENT_S = 6;
+const SIGNS = { running: "⏳", ok: "✅", error: "❌", stopped: "⏹️", timed_out: "⏱️", killed: "⛔" };
+
+export class TurnView {
+  // state: a `Turn`; act(message): does something in the kernel; host: { insert, isDead, fetch(turn, name), isLast(), mayRetry }
+  constructor(state, { act, insert, isDead, fetch, inChat = false }) {
+    Object.assign(this, { state, act, isDead, inChat });
+    this.rows = new Map();
+    this.context = { insert, isDead, fetch: name => fetch(state.id, name), act: message => this._do(message) };
+    this.sign = element("span", { class: "hnbr-icon", "aria-hidden": "true" });
+    this.doing = element("span", { class: "hnbr-doing" });
+    this.time = element("span", { class: "hnbr-time" });
+    this.stop = button("Stop", () => { this.stop.disabled = true; this._do({ do: "stop" }); }, { class: "hnbr-button hnbr-bad", title: "Stop this turn; what has arrived is kept" });
+    this.steer = button("Steer", () => this._toggleSteer(), { "aria-expanded": "false", title: "Put in a word while it works" });
+    this.bar = element("div", { class: "hnbr-bar" }, element("span", { class: "hnbr-state" }, this.sign, this.doing, this.time),
+      element("span", { class: "hnbr-buttons" }, !inChat && this.steer, this.stop));
+    this.word = element("input", { type: "text", "aria-label": "A word to the model while it works", placeholder: "A word to the model while it works" });
+    this.form = element("form", { class: "hnbr-steer", hidden: true, onsubmit: event => { event.preventDefault(); this._steer(); } },
+      this.word, element("button", { type: "submit", class: "hnbr-button hnbr-first" }, "Send"));
+    this.items = element("div", { class: "hnbr-items" });
+    this.said = element("div", { class: "hnbr-told", role: "status" });
+    this.line = element("span", { class: "hnbr-line" });
+    this.copy = button("Copy", () => copyText(state.answer || state.asText(), this.copy), { title: "Copy the answer" });
+    this.retry = button("Retry", () => this._do({ do: "retry" }), { title: "Ask the same again; the new turn takes this one's place in the conversation" });
+    this.fork = button("Fork here", () => this._do({ do: "fork" }), { title: "Start a conversation that has this one up to here as its beginning" });
+    this.foot = element("div", { class: "hnbr-foot" }, this.line, element("span", { class: "hnbr-buttons" }, this.copy, this.retry, this.fork));
+    this.announce = element("div", { class: "hnbr-unseen", role: "status", "aria-live": "polite" });
+    this.element = element("section", { class: "hnbr-turn", "aria-label": `Turn of ${state.head.agent || "the agent"}` },
+      this.bar, this.form, this.items, this.said, this.foot, this.announce);
+    this.element.hnbr = this;
+    this.form.addEventListener("keydown", event => { if (event.key === "Escape") this._toggleSteer(false); });
+    this.heard();
+    this.frames = 0;
+    this._refresh();
+  }
+
+  // Something came from the kernel.
+  heard() { this.heardAt = performance.now(); this.element?.classList.remove("hnbr-silent"); }
+
+  // Draw what changed, with the next frame.
+  refresh() {
+    this.isDue ??= requestAnimationFrame(() => { this.isDue = undefined; this._refresh(); });
+  }
+
+  _refresh() {
+    const { head } = this.state;
+    this.frames += 1;
+    for (const [name, row] of this.rows) if (!this.state.items.has(name)) { row.element.remove(); this.rows.delete(name); }
+    let at = this.items.firstChild;
+    for (const name of this.state.order) {
+      const item = this.state.items.get(name);
+      let row = this.rows.get(name);
+      if (!row) { row = new (rowFor(item.kind))(name, this.context); this.rows.set(name, row); }
+      if (row.shown !== item) { row.update(item); row.shown = item; }
+      if (row.element !== at) this.items.insertBefore(row.element, at); else at = at.nextSibling;
+    }
+    const isRunning = this.state.isRunning && !this.isDead();
+    this.element.dataset.status = head.status;
+    this.bar.hidden = !isRunning && !this.isDead();
+    this.doing.textContent = this.isDead() ? "The kernel that ran this turn is gone" : head.doing || head.word;
+    this.sign.textContent = this.isDead() ? "⛔" : SIGNS[head.status] ?? "⏳";
+    this.time.hidden = !isRunning;
+    this.stop.hidden = this.steer.hidden = !isRunning;
+    this.stop.disabled = head.word === "stopping";
+    this.stop.textContent = head.status === "queued" ? "Cancel" : "Stop";
+    this.time.hidden ||= head.status === "queued";
+    if (!isRunning && !this.form.hidden) this._toggleSteer(false);
+    this.line.textContent = head.line;
+    this.foot.classList.toggle("hnbr-live", isRunning);
+    this.copy.hidden = isRunning;
+    this.retry.hidden = this.fork.hidden = isRunning || this.isDead();
+    this._tick();
+    this._say(this.isDead() ? "The kernel that ran this turn is gone." : `${head.agent}: ${isRunning ? head.doing : head.word}`);
+  }
+
+  _tick() {
+    clearTimeout(this.ticking);
+    if (!this.state.isRunning || this.isDead() || this.isClosed) return;
+    this.time.textContent = seconds(this.state.elapsed);
+    const silent = (performance.now() - this.heardAt) / 1000;
+    this.element.classList.toggle("hnbr-silent", silent > SILENT_S);
+    if (silent > SILENT_S) this.doing.textContent = `no sign of the kernel for ${seconds(silent)}`;
+    this.ticking = setTimeout(() => this._tick(), 200);
+  }
+
+  // For screen readers: what changed in kind, not every word.
+  _say(text) { if (this.lastSaid !== text) { this.lastSaid = text; this.announce.textContent = text; } }
+
+  _do(message) {
+    return this.act({ ...message, turn: this.state.id }).then(said => {
+      this.said.textContent = said.text && !["Stopping.", "Answered.", "Asked again."].includes(said.text) ? said.text : "";
+      this.said.classList.toggle("hnbr-error", !said.ok);
+      if (!said.ok) this.stop.disabled = false;
+      return said;
+    });
+  }
+
+  _toggleSteer(open = this.form.hidden) {
+    const hadFocus = this.form.contains(document.activeElement);
+    this.form.hidden = !open;
+    this.steer.setAttribute("aria-expanded", String(open));
+    if (open) this.word.focus(); else if (hadFocus && !this.steer.hidden) this.steer.focus();
+  }
+
+  _steer() {
+    const text = this.word.value;
+    if (!text.trim()) return;
+    this._do({ do: "steer", text }).then(said => { if (said.ok) { this.word.value = ""; this._toggleSteer(false); } });
+  }
+
+  told(name, detail) { this.rows.get(name)?.tell?.(detail); }
+
+  close() {
+    this.isClosed = true;
+    clearTimeout(this.ticking);
+    if (this.isDue) cancelAnimationFrame(this.isDue);
+    this.element.remove();
+  }
+}

@@ -1,0 +1,58 @@
+"""20,000 deltas through `%%hermes run` in a real kernel: as a widget, and as Markdown for a client that draws none."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from hermes_nb.testing import Say, ScriptedModel
+from tests.magics.kernel import Cell, Kernel
+
+N_DELTAS = 20_000
+SETUP = """
+import time
+%load_ext hermes_nb
+from hermes_nb import Agent, Model
+one = Agent("one", model=Model("scripted", "custom", {url!r}, "k"))
+%hermes agent one --default
+"""
+
+
+def run() -> Iterator[tuple[str, str]]:
+    """Kernel CPU and what reaches the front end."""
+    words = [f"word {i} " for i in range(N_DELTAS)]
+    with ScriptedModel(lambda request: Say("".join(words), deltas=words)) as model, tempfile.TemporaryDirectory() as folder:
+        kernel = Kernel(Path(folder))
+        try:
+            kernel.ok(SETUP.format(url=model.base_url))
+            kernel.ok("%%hermes run --quiet\nWarm up.", timeout_s=120)
+            for what, draws in (("widget", True), ("markdown", False)):
+                yield what, _turn(kernel, draws=draws)
+        finally:
+            kernel.close()
+
+
+def _turn(kernel: Kernel, *, draws: bool) -> str:
+    kernel.ok("began_s, began_cpu_s = time.perf_counter(), time.process_time()")
+    cell = kernel.start("%%hermes run\nSay very much.", allow_stdin=draws)
+    if draws:
+        kernel.until(lambda: _comm_of(cell) is not None)
+        content = {"comm_id": _comm_of(cell), "data": {"method": "custom", "content": {"t": "ready", "keeps": True}}}
+        kernel.client.shell_channel.send(kernel.client.session.msg("comm_msg", content))
+    kernel.finish(cell, timeout_s=200)
+    told = kernel.ok("print(time.perf_counter() - began_s, time.process_time() - began_cpu_s)").out.split()
+    took_s, cpu_s = float(told[0]), float(told[1])
+    n_bytes = sum(len(json.dumps(m["content"], default=str)) for m in cell.messages)
+    n_messages = len(cell.messages)
+    return f"{cpu_s:.2f} s kernel CPU in {took_s:.1f} s; {n_messages} messages, {n_bytes / took_s / 1000:.0f} kB/s"
+
+
+def _comm_of(cell: Cell) -> Any:
+    for message in cell.messages:
+        data = message["content"].get("data") or {}
+        if message["header"]["msg_type"] == "comm_open" and (data.get("state") or {}).get("kind") == "turn":
+            return message["content"]["comm_id"]
+    return None
