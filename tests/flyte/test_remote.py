@@ -99,6 +99,18 @@ async def test_stop_aborts_the_run(plane: LoopbackPlane, hermes: Hermes) -> None
     assert plane.run(name).root.phase == ABORTED
 
 
+async def test_a_word_that_can_not_be_put_in_is_handed_back_and_said(plane: LoopbackPlane, hermes: Hermes) -> None:
+    with ScriptedModel([Hang()]) as model:
+        turn = await bind(hermes, model).promote("Think.", **REMOTE)
+        await asyncio.to_thread(model.wait_for_requests, 1, 60)
+        assert await asyncio.to_thread(turn.steer, "Be quick.") is False
+        result = await turn.stop()
+        model.release()
+    said = [e.data["message"] for e in result.events if e.kind == "warning" and e.data["code"] == "no-steering"]
+    assert said == ["Flyte has no way to put in a word while a run goes on. Stop it, or ask in the next turn."]
+    assert turn.unread_steer == "Be quick."
+
+
 async def test_a_stop_before_the_run_has_a_name_aborts_it_all_the_same(plane: LoopbackPlane, hermes: Hermes) -> None:
     n_before = len(plane.store.runs)
     with ScriptedModel([Say("Too late.")]) as model:
