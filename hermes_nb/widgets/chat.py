@@ -184,7 +184,6 @@ class Chat:
                 self._line.tell({"t": "turn", "turn": made.whole()})
         self._line.changed(self._history.panes[event.turn_id])
         if event.is_turn_end:
-            self._tell_chat()
             self._keep_soon()
 
     def _begin(self, turn: Turn) -> Pane:
@@ -356,4 +355,5 @@ class _ChatSink:
             self._chat._line.changed(self._pane)
 
     def finish(self, bundle: Mapping[str, str]) -> None:
-        """The turn is over; its events have said all."""
+        """The turn is over and stored; its events have said all."""
+        self._chat._keep_soon()

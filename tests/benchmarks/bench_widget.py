@@ -16,6 +16,8 @@ SETUP = """
 import time
 %load_ext hermes_nb
 from hermes_nb import Agent, Model
+from hermes_nb.widgets._comm import load
+load()  # as binding an agent does where a browser asks
 one = Agent("one", model=Model("scripted", "custom", {url!r}, "k"))
 %hermes agent one --default
 """

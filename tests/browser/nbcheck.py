@@ -38,7 +38,8 @@ _FLAGS = (
 # Console messages of a stock JupyterLab that say nothing about the notebook under test.
 _IGNORED = (
     re.compile(r"favicon"),
-    re.compile(r"Could not restore the debugger state: Canceled future"),  # a kernel that was ended while the page asked it
+    # A kernel that was ended while the page asked it.
+    re.compile(r"Canceled future for (debug|create_subshell)_request message before replies were done"),
     re.compile(r"Failed to load resource.*\b(404|403)\b.*(me|settings|translations|lsp|workspaces)"),
 )
 # JupyterLab 4.4, not 4.6: its table of contents, told of a cell that has no heading yet, writes these errors.
@@ -138,8 +139,12 @@ class Browser:
             if message.type == "error" and not any(pattern.search(text) for pattern in _IGNORED):
                 self.errors.append(text)
 
+        def on_error(error: Any) -> None:
+            if not any(pattern.search(str(error)) for pattern in _IGNORED):
+                self.errors.append(f"pageerror: {error}")
+
         page.on("console", on_console)
-        page.on("pageerror", lambda error: self.errors.append(f"pageerror: {error}"))
+        page.on("pageerror", on_error)
         page.on("crash", lambda: self.errors.append("the page crashed"))
 
     def _refuse(self, route: Any) -> None:

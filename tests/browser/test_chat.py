@@ -9,6 +9,7 @@ import pytest
 
 from hermes_nb.testing import Call, Hang, Say, ScriptedModel
 
+from .axe import findings
 from .lab import LabServer
 from .nbcheck import Browser
 from .test_run import SCREENSHOTS, write_notebook
@@ -78,7 +79,9 @@ def test_three_turns_are_one_conversation(page: ChatPage) -> None:
     assert "Who matters most?" in sent
     assert "1,200." in sent
     assert field.input_value() == ""
+    page.wait(CHAT, "c.sessions.selectedOptions[0].text === 'Who matters most? (3)'")
     page.shoot(CHAT, "three-turns")
+    assert findings(page.notebook, ".hnbr-chat") == []
 
 
 def test_what_is_sent_meanwhile_waits_or_steers(page: ChatPage) -> None:

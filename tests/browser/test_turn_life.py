@@ -160,7 +160,7 @@ def test_twenty_thousand_deltas_do_not_choke_it(page: Page) -> None:
     print(f"\nkernel CPU {cpu_s} s, {frames} drawings, frames of {slow_ms:.0f} ms (99 %), {gaps[-1]:.0f} ms (longest)")
     assert frames < 1_000
     assert slow_ms < 500
-    assert cpu_s < 2  # with others on the machine; alone: tests/benchmarks/bench_widget.py
+    assert cpu_s < 5  # with others on the machine; alone: tests/benchmarks/bench_widget.py
 
 
 def test_two_tabs_give_one_answer_and_one_approval(page: Page) -> None:
