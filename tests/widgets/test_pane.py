@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_nb.model.event import Event
@@ -76,6 +76,7 @@ def test_a_static_form_in_between_takes_nothing_from_the_browser() -> None:
     assert list(mirror.items.items()) == [tuple(pair) for pair in whole(pane)["items"]]
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_changes_lead_to_the_whole_in_any_order(data: Any) -> None:
     events = data.draw(st.permutations(one_turn("two_attempts")))
