@@ -32,8 +32,12 @@ FRAMES = (
     "tests/tools/test_describe.py", "tests/tools/test_variable.py", f"{RUNS}[06_real_data]",
 )  # fmt: skip
 FIGURES = ("tests/views/test_figure.py", "tests/host/test_figure.py", "tests/tools/test_image.py")
-CORE = ("tests/test_window.py", "tests/model", "tests/views", "tests/tools", "tests/store", "tests/sessions/test_run.py",
-    "tests/sessions/test_resume.py", "tests/magics/test_run.py", "tests/magics/test_subcommand.py")  # fmt: skip
+CORE = (
+    "tests/test_window.py", "tests/model", "tests/views/test_golden.py", "tests/views/test_otlp.py", *FRAMES,
+    "tests/tools/test_conformance.py", "tests/store/test_sqlite.py", "tests/store/test_migration.py",
+    "tests/sessions/test_run.py", "tests/sessions/test_resume.py", "tests/magics/test_run.py",
+    "tests/magics/test_subcommand.py",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

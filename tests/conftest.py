@@ -16,6 +16,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before any fixture, and in each of xdist's processes: a test must never find, let alone spend, a real key.
     for name in (*KEY_VARIABLES, *_OURS):
         os.environ.pop(name, None)
+    if importlib.util.find_spec("hypothesis") is not None:  # an example's time says how busy the machine is, no more
+        from hypothesis import settings
+
+        settings.register_profile("hermes_nb", deadline=None)
+        settings.load_profile("hermes_nb")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

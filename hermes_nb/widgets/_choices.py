@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hermes_nb import _settings
+from hermes_nb import _registry, _settings
 from hermes_nb.errors import HermesNbError
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.sessions.model_choice import choose
@@ -73,12 +73,20 @@ def _default() -> dict[str, str]:
 def runtimes(namespace: Mapping[str, Any]) -> list[dict[str, str]]:
     """Where turns can run: the runtimes known by name, and those in variables of the notebook."""
     found = [{"value": value, "label": label, "note": note} for value, label, note in RUNTIMES]
+    for name in named_runtimes():
+        found.append({"value": name, "label": name.title(), "note": f"The runtime {name!r}, as it is without options."})
     for name, value in list(namespace.items()):
         if not name.startswith("_") and is_runtime(value):
             kind = value.to_dict().get("type", type(value).__name__)
             note = f"The {type(value).__name__}(...) in variable {name}."
             found.append({"value": name, "label": f"{name} ({kind})", "note": note})
     return found
+
+
+def named_runtimes() -> list[str]:
+    """Runtimes known by name beside those of `RUNTIMES`."""
+    known = {value.partition(":")[0] for value, _, _ in RUNTIMES}
+    return [name for name in _registry.all_names("runtimes") if name not in known]
 
 
 def is_runtime(value: Any) -> bool:

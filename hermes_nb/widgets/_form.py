@@ -17,7 +17,7 @@ from hermes_nb.sessions.model_choice import choose
 from hermes_nb.tools.decorator import as_tool
 from hermes_nb.tools.name import unique
 from hermes_nb.tools.secret import environment_masker
-from hermes_nb.widgets._choices import OTHER, VARIABLE, is_runtime
+from hermes_nb.widgets._choices import OTHER, VARIABLE, is_runtime, named_runtimes
 
 MAX_INSTRUCTIONS = 200_000
 EMPTY: dict[str, Any] = {
@@ -225,7 +225,7 @@ def _amount(text: str) -> float | None:
 
 
 def _runtime(name: str, namespace: Mapping[str, Any]) -> str:
-    known = name in _RUNTIMES or (not keyword.iskeyword(name) and is_runtime(namespace.get(name)))
+    known = name in (*_RUNTIMES, *named_runtimes()) or (not keyword.iskeyword(name) and is_runtime(namespace.get(name)))
     if not known:
         raise ValueError(f"{name!r} is no runtime any longer. Look again.")
     return name

@@ -216,6 +216,11 @@ def test_promote_shows_what_stands_in_the_way(page: Page) -> None:
     )
     assert page.sources()[NOTES + 1] == "%hermes promote analyst --ui"
     page.notebook.wait_text("Promote analyst", cell=NOTES + 1, timeout_s=60)
+    page.notebook.wait_for(
+        f"""() => {{ const cell = [...document.querySelectorAll('.jp-Notebook .jp-Cell')][{NOTES + 1}];
+        return cell.getBoundingClientRect().bottom <= window.innerHeight || cell.getBoundingClientRect().top < 120; }}""",
+        "the form to be in sight", timeout_s=10,
+    )  # fmt: skip
     page.notebook.wait_idle()
     page.shoot("promote")
     page.cut(NOTES + 1)
@@ -357,7 +362,7 @@ def test_narrow_and_wide_it_fits(page: Page) -> None:
         assert fits, f"{name}: {widths[-1]} px"
         page.notebook.screenshot(SCREENSHOTS / f"extension-{name}.png")
     assert widths[0] > 550
-    assert widths[1] < 250
+    assert widths[1] <= 250  # as narrow as Lab lets it be
 
 
 def test_less_motion_is_respected(page: Page) -> None:

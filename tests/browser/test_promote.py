@@ -21,6 +21,7 @@ from tests.flyte.scripts import TWO_CITIES, n_replies
 from .axe import findings
 from .lab import LabServer
 from .nbcheck import Browser, Notebook
+from .test_builder import settle
 from .test_run import SCREENSHOTS, contrasts, write_notebook
 from .test_timeline import themed
 
@@ -217,11 +218,14 @@ def test_a_run_that_fails_says_why(page: Page) -> None:
 
 
 def test_after_a_restart_it_is_dead(page: Page) -> None:
+    settle(page.notebook)
     page.notebook.restart()
     page.notebook.wait_text("The kernel was restarted", cell=PROMOTE)
     page.notebook.wait_text("The kernel was restarted", cell=CARD)
     assert page.js(CARD, "v.opener.disabled") is True
     page.shoot(PROMOTE, "restarted")
+    page.notebook.run_cell(SETUP)  # the notebook goes on in the new kernel
+    page.notebook.wait_idle()
 
 
 def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
@@ -232,6 +236,7 @@ def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
         assert sorted(output["data"]) == ["text/html", "text/plain"]
         assert KEY not in json.dumps(output)
     page.browser.assert_clean()
+    settle(page.notebook)
     page.notebook.close()
     page.notebook = page.browser.open(NAME)
     page.notebook.wait_text("Agent analyst", cell=CARD)

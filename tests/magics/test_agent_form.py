@@ -52,7 +52,7 @@ def test_where_an_agents_turns_run_is_kept_until_it_is_changed(run: Run, shell: 
     out = run("%hermes agent analyst --on process")
     assert "runtime flyte:local -> process" in out
     assert context.runs_on("analyst") is None
-    assert "is none of them" in run("%hermes agent analyst --on nowhere")
+    assert "No runtime named 'nowhere'" in run("%hermes agent analyst --on nowhere")
 
 
 def test_a_form_takes_no_other_options_and_needs_a_notebook(run: Run) -> None:

@@ -6,6 +6,8 @@ import { HermesModel } from './model';
 import { IAgent, IState } from './state';
 
 export const LOAD = '%load_ext hermes_nb';
+const SOON_MS = 5000;
+const GROWN_MS = 500;
 const MAGIC = /^\s*%%?hermes(\s|$)/;
 
 /** What buttons and commands do: each puts a line into a cell that people can read, run again and learn from. */
@@ -142,7 +144,17 @@ async function insert(notebook: NotebookPanel, source: string, runs: boolean): P
   content.activeCell?.model.sharedModel.setSource(source);
   await content.scrollToItem(content.activeCellIndex);
   if (runs) {
+    const cell = content.activeCell;
+    const beganMs = Date.now();
     await NotebookActions.run(content, sessionContext);
+    if (Date.now() - beganMs < SOON_MS) {
+      // What it shows has grown below the fold; whoever has gone elsewhere is left there.
+      window.setTimeout(() => {
+        if (cell && content.activeCell === cell) {
+          void content.scrollToItem(content.activeCellIndex, 'start');
+        }
+      }, GROWN_MS);
+    }
     return;
   }
   content.activate();

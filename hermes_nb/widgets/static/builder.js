@@ -149,6 +149,7 @@ class BuilderView extends SheetView {
   _create() {
     for (const name of FIELDS) this.touched.add(name);
     this.wants = { by: this.id, n: this.data.n };
+    this.lostFocus = document.activeElement === this.create;  // a button that is disabled loses it
     this.create.disabled = true;
     this.state.replaceChildren("Creating ...");
     this.send({ t: "create", form: this.values(), ...this.wants });
@@ -164,6 +165,7 @@ class BuilderView extends SheetView {
       this.create.disabled = false;
       this.state.replaceChildren();
       if (message.t === "refused") this._refused(message); else this._created(message);
+      if (this.lostFocus && document.activeElement === document.body) this.create.focus({ preventScroll: true });
     }
   }
 

@@ -76,9 +76,21 @@ class PromoteView extends SheetView {
       return;
     }
     this.inputs.prompt.removeAttribute("aria-invalid");
-    this.submit.disabled = true;
+    this._disable(this.submit);
     this.told.replaceChildren("Submitting ...");
     this.send({ t: "submit", form: this.values(), n: this.data.n });
+  }
+
+  // A button that is disabled loses the focus; what takes its place gets it.
+  _disable(control) {
+    this.lostFocus = document.activeElement === control;
+    control.disabled = true;
+  }
+
+  _isLost(area) {
+    const isLost = area.contains(document.activeElement) || (this.lostFocus && document.activeElement === document.body);
+    if (isLost) this.lostFocus = false;
+    return isLost;
   }
 
   _enable() {
@@ -94,7 +106,7 @@ class PromoteView extends SheetView {
     if (!data.is_open) return;
     this.panel.firstChild.textContent = `Promote ${data.agent} to Flyte`;
     this._drawForm();
-    const [shown, gone] = data.progress ? [this.run, this.form] : [this.form, this.run], hadFocus = gone.contains(document.activeElement);
+    const [shown, gone] = data.progress ? [this.run, this.form] : [this.form, this.run], hadFocus = !gone.hidden && this._isLost(gone);
     gone.hidden = true;
     shown.hidden = false;
     if (data.progress) this._drawRun();
@@ -206,10 +218,10 @@ class PromoteView extends SheetView {
     const key = `${now.is_done} ${now.status} ${hasReport}`;
     if (key !== this.buttonsKey) {
       this.buttonsKey = key;
-      const hadFocus = buttons.contains(document.activeElement);
+      const hadFocus = this._isLost(buttons);
       this.report = button("Show the report", () => this._report(), { "aria-expanded": "false" });
       buttons.replaceChildren(...(now.is_done ? [hasReport && this.report, button("Promote again", () => this._again())].filter(Boolean)
-        : [button("Stop the run", event => { event.currentTarget.disabled = true; event.currentTarget.textContent = "Stopping ..."; this.send({ t: "stop" }); })]));
+        : [button("Stop the run", event => { this._disable(event.currentTarget); event.currentTarget.textContent = "Stopping ..."; this.send({ t: "stop" }); })]));
       if (hadFocus) buttons.querySelector("button")?.focus({ preventScroll: true });
     }
     if (result !== this.resultHtml) {
