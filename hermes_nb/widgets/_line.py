@@ -1,4 +1,4 @@
-"""What a browser is told, and when: at most 20 messages a second, fewer where they are large or costly to make."""
+"""What a browser is told, and when: at most 12 messages a second, fewer where they are large or costly to make."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hermes_nb.host.timer import Timer
 from hermes_nb.widgets._comm import make_view
 from hermes_nb.widgets._pane import Pane
 
-INTERVAL_S = 1 / 20
+INTERVAL_S = 1 / 12
 COST_FACTOR = 15  # a message waits so many times what making the last one took
 BYTES_PER_S = 300_000
 

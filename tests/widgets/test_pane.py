@@ -122,7 +122,7 @@ def test_streamed_text_travels_once() -> None:
 
 @pytest.mark.serial
 def test_twenty_thousand_deltas_cost_little() -> None:
-    """Fed as they come from a worker that joins what comes within 30 ms, told 20 times a second: a turn of ten seconds."""
+    """Fed as they come from a worker that joins what comes within 30 ms, told 16 times a second: a turn of ten seconds."""
     log = Log()
     log.turn("Tell a story.")
     log.put("model.started", "m1", api_call=1, n_messages=1, model="m", provider="p")
