@@ -2,10 +2,12 @@ import { InputDialog, Notification } from '@jupyterlab/apputils';
 import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
 
 import { word } from './format';
+import { after } from './link';
 import { HermesModel } from './model';
 import { IAgent, IState } from './state';
 
 export const LOAD = '%load_ext hermes_nb';
+const LOOK_MS = 2500;
 const SOON_MS = 5000;
 const GROWN_MS = 500;
 const MAGIC = /^\s*%%?hermes(\s|$)/;
@@ -95,8 +97,8 @@ export class Actions {
       Notification.warning('This notebook has no kernel yet. Choose one first.', { autoClose: 5000 });
       return null;
     }
-    if (link.phase !== 'open' && link.kernel.status === 'idle') {
-      await link.look();
+    if (link.phase !== 'open') {
+      await Promise.race([link.look(), after(LOOK_MS, undefined)]); // a busy kernel without subshells says nothing
     }
     if (link.phase === 'unloaded') {
       await insert(notebook, LOAD, true);

@@ -5,6 +5,7 @@ import { IState } from './state';
 
 const TARGET = 'hermes_nb.panel';
 const HELLO = 'get_ipython()._hermes_nb_magic.hello()';
+const BUSY_MS = 1000;
 const SUBSHELL_MS = 3000;
 const TOLD_MS = 3000;
 
@@ -73,7 +74,7 @@ export class KernelLink {
   async told(): Promise<IState | null> {
     const end = Date.now() + TOLD_MS;
     while (this._comm && !this._state && Date.now() < end) {
-      await new Promise(resolve => setTimeout(resolve, 50));
+      await after(50, undefined);
     }
     return this._state;
   }
@@ -96,14 +97,27 @@ export class KernelLink {
       return;
     }
     const generation = this._generation;
-    // A cell may run for hours: on a subshell the comm is answered all the same, if at the price of a line in the log.
-    const isThere = (kernel.status === 'busy' && this.hearsWhileBusy) || (await this._hello());
-    if (generation === this._generation && isThere !== null) {
-      if (!isThere) {
+    const hello = this._hello().then(isThere => {
+      if (generation !== this._generation || this._comm) {
+        return; // restarted meanwhile, or heard on the other way
+      }
+      if (isThere === null) {
+        this._isDue = true;
+      } else if (isThere) {
+        void this._open();
+      } else {
         this._set('unloaded');
-      } else if (!this._comm) {
+      }
+    });
+    if (this.hearsWhileBusy) {
+      // A cell may run for hours: on a subshell a comm is answered all the same, if at the price of a line in the log where
+      // hermes_nb is not loaded. The kernel's status does not tell: what a widget was answered meanwhile leaves it at `idle`.
+      const isLate = await Promise.race([hello.then(() => false), after(BUSY_MS, true)]);
+      if (isLate && generation === this._generation && !this._comm) {
         await this._open();
       }
+    } else {
+      await hello;
     }
   }
 
@@ -139,7 +153,6 @@ export class KernelLink {
     };
     comm.onClose = () => {
       if (comm === this._comm) {
-        this._isDue ||= this._phase !== 'open'; // a busy kernel's cell may just be loading it
         this._reset('unloaded');
       }
     };
@@ -168,7 +181,6 @@ export class KernelLink {
   }
 
   private _reset(phase: Phase): void {
-    this._generation += 1;
     this._comm = null;
     this._state = null;
     this._error = '';
@@ -177,6 +189,7 @@ export class KernelLink {
 
   private _onStatus(_: unknown, status: Kernel.Status): void {
     if (['restarting', 'autorestarting', 'dead', 'terminating'].includes(status)) {
+      this._generation += 1;
       this._reset('unknown');
       this._isDue = this._isWanted && status !== 'dead' && status !== 'terminating';
     } else if (status === 'idle' && this._isDue) {
@@ -207,7 +220,11 @@ export class KernelLink {
 async function subshell(comm: Kernel.IComm, isExpected: boolean): Promise<void> {
   const started = (comm as { subshellStarted?: Promise<void> }).subshellStarted;
   if (isExpected && started) {
-    const late = new Promise<void>(resolve => setTimeout(resolve, SUBSHELL_MS));
-    await Promise.race([started.catch(() => undefined), late]);
+    await Promise.race([started.catch(() => undefined), after(SUBSHELL_MS, undefined)]);
   }
+}
+
+/** A value after a time. */
+export function after<T>(ms: number, value: T): Promise<T> {
+  return new Promise(resolve => setTimeout(() => resolve(value), ms));
 }
