@@ -37,6 +37,7 @@ BEAT_S = 1.0
 GRACE_S = 4.0  # how long a browser has to say that it draws widgets
 N_ASKED = 2  # times a client that does not answer is asked; the first answer may be slow
 KEEP_S = 2.0  # and, at the end, that it writes the static form itself
+PREPARE_AFTER_S = 0.4  # after the first agent is asked for, until what widgets need is loaded
 
 
 class TurnSink:
@@ -240,9 +241,14 @@ class Stage:
         self._n_silent: dict[str, int] = {}  # how often a client, by its session, has not answered
 
     def prepare(self, parent: Mapping[str, Any]) -> None:
-        """Load what widgets need while an agent comes up, where the asking client may draw them: 0.4 s less at first."""
+        """Load what widgets need while an agent comes up, where the asking client may draw them: 0.4 s less at first.
+
+        A moment later than the agent's worker starts: that is what an answer waits for.
+        """
         if replaces_outputs(parent) and not is_headless(parent):
-            threading.Thread(target=load, name="hermes-nb-widgets", daemon=True).start()
+            timer = threading.Timer(PREPARE_AFTER_S, load)
+            timer.name, timer.daemon = "hermes-nb-widgets", True
+            timer.start()
 
     def __call__(self, outlet: KernelOutlet, parent: Mapping[str, Any], timer: Timer, budget: Budget) -> TurnSink | None:
         """A place in the cell that asked; None where its client draws no widgets: it was asked twice."""
