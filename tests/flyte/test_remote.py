@@ -130,11 +130,13 @@ async def test_a_control_plane_that_is_away_for_a_while_loses_no_turn(plane: Loo
     with ScriptedModel(lambda request: Hang()) as model:
         turn = await bind(hermes, model).promote("Think.", **REMOTE)
         await asyncio.to_thread(model.wait_for_requests, 1, 60)
-        n_calls = len(plane.calls)
+        n_calls, n_refused = len(plane.calls), plane.n_refused
         # what the notebook asks, not what the container does
         plane.refused = ("RunService/GetRunDetails", "RunService/GetActionDetails", "RunService/WatchActionDetails")
         plane.refusal = "unavailable"
-        await asyncio.sleep(2.0)
+        async with asyncio.timeout(30):
+            while plane.n_refused < n_refused + 3:  # so often the notebook has asked in vain
+                await asyncio.sleep(0.05)
         plane.refusal, plane.refused = "", ("",)
         model.release()
         result = await asyncio.wait_for(turn.wait(), 60)

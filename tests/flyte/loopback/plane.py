@@ -61,6 +61,7 @@ class LoopbackPlane:
         self.executor = Executor(self.store, org=org, env=dict(env or {}), secrets=dict(secrets or {}))
         self.refusal = ""  # a code of Connect's: what calls are answered with, as by a sign-in that has expired
         self.refused: tuple[str, ...] = ("",)  # ... those whose path ends so
+        self.n_refused = 0
         self.calls: list[str] = []  # every RPC path served, in order
         apps, self._proxy = applications(self.store, self.executor, self.project, self.domain)
         self._routes = {app.path: app for app in apps}
@@ -140,6 +141,7 @@ class LoopbackPlane:
             await self._files(scope["method"], self.root / path.removeprefix("/files/"), receive, send)
             return
         if self.refusal and path.endswith(self.refused):
+            self.n_refused += 1
             body = json.dumps({"code": self.refusal, "message": f"{self.refusal}: the loopback plane refuses"}).encode()
             await _respond(send, 401, body, content_type="application/json")
             return
