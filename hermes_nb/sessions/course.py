@@ -33,6 +33,7 @@ KEPT = (
     " %hermes tools refresh (bound.refresh_tools()) takes it here, from the next turn on."
 )
 STOP_GRACE_S = 0.6  # how long the worker has to end a stopped turn before it is replaced
+UNWIND_S = 0.15  # and its tools, before they are said to ignore it
 
 
 class TurnCourse:
@@ -363,11 +364,18 @@ class TurnCourse:
             self._give_up_timer.cancel()
         self._ended.set()
 
+    async def _deaf_tools(self) -> list[str]:
+        """The tools that still run after a stop; those that only unwind are waited for a moment."""
+        until_s = time.perf_counter() + UNWIND_S
+        while (names := self.running_tools()) and time.perf_counter() < until_s:
+            await asyncio.sleep(0.01)
+        return names
+
     async def _finish(self) -> None:
         """Store, show and hand over the result; on every path, exactly once."""
         self._worker.forget(self.id)
         self._steers.close()
-        if self._stop_reason is not None and (names := self.running_tools()):
+        if self._stop_reason is not None and (names := await self._deaf_tools()):
             text = f"Waiting for {', '.join(names)}, which ignores the interrupt."
             self.emit("warning", {"code": "waiting", "message": text})
         if self._hermes.tape is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,8 @@ from hermes_nb.sessions.worker import Worker
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
     from hermes_nb.tools.decorator import Tool
+
+SPAWN_WAIT_S = 0.05  # at most, for the worker's process to exist before the binding goes on
 
 
 class Instance:
@@ -79,6 +83,7 @@ class Instance:
         from hermes_nb.tools.name import unique
 
         choice = choose(config, self.hermes.replaying)
+        self._start_soon()
         tools = unique(as_tool(t) for t in config.tools)
         old = self.agents.get(config.name)
         bound = BoundAgent(
@@ -91,12 +96,15 @@ class Instance:
                 bound._notices = old.take_notices()
         bound.renew_offers()
         self.agents[config.name] = bound
-        self.hermes.io.soon(self._bind_soon, bound.agent_id, self._profile(bound))
+        self.hermes.io.soon(self.worker.bind, bound.agent_id, self._profile(bound))
         return bound
 
-    def _bind_soon(self, agent_id: str, profile: dict[str, Any]) -> None:
-        self.worker.bind(agent_id, profile)
-        self.hermes.io.task(self._start())
+    def _start_soon(self) -> None:
+        """Start the worker, which the first answer waits for, before this thread describes tools and draws cards."""
+        started = self.hermes.io.submit(self._start())
+        if self.worker.pid is None and not self.hermes.io.is_here:
+            with contextlib.suppress(concurrent.futures.TimeoutError):  # whoever computes here holds the other thread up
+                started.result(SPAWN_WAIT_S)
 
     async def _start(self) -> None:
         from hermes_nb.errors import WorkerError

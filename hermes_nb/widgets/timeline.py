@@ -205,7 +205,7 @@ class Timeline:
         was_live, self._is_live = self._is_live, self._log.is_live
         if data or was_live != self._is_live:
             view.send(head, [data])
-        if was_live and not self._is_live:
+        if (was_live or data) and not self._is_live:  # a turn may begin and end between two looks
             self._timer.call_later(0, self._tell_static)
             is_headless = self._place is not None and self._place.is_headless
             self._timer.call_later(0 if is_headless else GRACE_S, self._leave_static)

@@ -116,7 +116,8 @@ def test_a_stop_is_heard_in_a_second_and_nothing_runs_on(
     kernel.ok("bound = context(get_ipython()).agents['stopper']")
     kernel.ok("store = bound.hermes.io.call(bound.hermes.opened_store())")
     stored = kernel.value("[e.kind for e in bound.hermes.io.call(store.events(turn_id=answer.turn_id))]")
-    assert stored[-1] == "turn.stopped"
+    # On a machine that is busy a tool may still unwind: then that is said, last.
+    assert [kind for kind in stored if kind != "warning"][-1] == "turn.stopped"
     # nothing runs on
     assert len(model.prompts) == 1
     assert kernel.value("len(ran)") == (1 if "tool" in where else 0)

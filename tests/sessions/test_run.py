@@ -87,6 +87,24 @@ async def test_run_sync_on_a_running_loop_serves_plain_tools_on_the_main_thread(
     assert seen == [threading.main_thread()]
 
 
+async def test_the_worker_starts_before_the_tools_are_described(
+    make: Make, own: Hermes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Describing may take 0.1 s, of libraries that are imported for it, and an answer waits for the worker."""
+    there: list[int | None] = []
+    renewed = BoundAgent.renew_offers
+
+    def renew(bound: BoundAgent) -> None:
+        there.append(bound.instance.worker.pid)
+        renewed(bound)
+
+    monkeypatch.setattr(BoundAgent, "renew_offers", renew)
+    bound, _ = make([Say("Yes.")], on=own, tools=[double])
+    assert isinstance(there[0], int)
+    assert (await bound.run("There?", show=False)).text == "Yes."
+    assert bound.instance.worker.pid == there[0]
+
+
 async def test_runs_continue_one_session(make: Make) -> None:
     bound, model = make([Say("one"), Say("two")])
     first = await bound.run("first question")
