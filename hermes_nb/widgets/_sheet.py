@@ -67,6 +67,11 @@ class Sheet:
                 self._view.static = dict(self._still())
 
     @property
+    def is_shown(self) -> bool:
+        """Whether it was shown and is a widget still."""
+        return self._view is not None
+
+    @property
     def widget(self) -> Any:
         """The widget, to be put beside others; made at the first use.
 
@@ -94,7 +99,12 @@ class Sheet:
         here = place()
         if here is None:
             print(self._still()["text/plain"])
-        elif not here.can_update or here.is_headless or (soon and not here.keeps_place):
+        else:
+            self.show_in(here, soon=soon)
+
+    def show_in(self, here: Place, *, soon: bool = False) -> None:
+        """Show it in an output of any cell; see `show`."""
+        if not here.can_update or here.is_headless or (soon and not here.keeps_place):
             here.show(self._still())
         else:
             self._place = here

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb.errors import UsageError
 from hermes_nb.host.display_sink import (
     WAITING,
     DisplaySink,
@@ -29,9 +30,11 @@ from hermes_nb.widgets._comm import load, view_bundle
 from hermes_nb.widgets._line import Line
 from hermes_nb.widgets._pane import Pane
 from hermes_nb.widgets._picture import picture
+from hermes_nb.widgets._place import Place
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.turn import Turn
+    from hermes_nb.widgets.promote import Promotion
 
 BEAT_S = 1.0
 GRACE_S = 4.0  # how long a browser has to say that it draws widgets
@@ -73,6 +76,7 @@ class TurnSink:
         self._bundle: Mapping[str, str] | None = None
         self._is_kept = self._is_finished = False
         self._n_views = 0
+        self._promotion: Promotion | None = None
         self._display_id = uuid.uuid4().hex
         self._line = Line("turn", self._hear, timer, clock=clock, n_open=lambda: budget.n_open)
         self._lock = self._line.lock
@@ -212,14 +216,31 @@ class TurnSink:
         if turn is None:
             return
         is_mine = message.get("turn") in (None, turn.id)
-        is_done, text = _click.act(turn, message, sink=self) if is_mine else (False, "That turn is no longer shown here.")
+        is_done, text = (
+            _click.act(turn, message, sink=self, promote=self._promote)
+            if is_mine else (False, "That turn is no longer shown here.")
+        )  # fmt: skip
         if message.get("do") == "stop" and not turn.is_done:
             self._pane.is_stopping = True
             self._line.changed(self._pane)
         self._line.tell({"t": "said", "n": message.get("n"), "ok": is_done, "text": text})
 
+    def _promote(self, turn: Turn) -> str:
+        """Open the form below the turn; a second click, or one in another view, brings the same one into sight."""
+        from hermes_nb.widgets.promote import promotion  # not before it is asked for: a turn waits for these imports
+
+        with self._lock:
+            if not _click.can_promote(turn):
+                raise UsageError("Flyte is not installed here, or the turn ran there.")
+            if self._promotion is None or not self._promotion.sheet.is_shown:
+                self._promotion = promotion(turn.agent, prompt=turn.prompt, is_open=True, is_aside=True)
+                self._promotion.show_in(Place(self._outlet))
+            self._promotion.seek()
+        return "The form is below."
+
     def _tell_all(self) -> None:
-        self._line.tell({"t": "all", "turns": [self._pane.whole()]})
+        may_promote = self._turn is not None and _click.can_promote(self._turn)
+        self._line.tell({"t": "all", "turns": [self._pane.whole()], "may_promote": may_promote})
 
     def _beat(self) -> None:
         """A sign of life while a turn runs: what runs in the browser counts on, and a dead kernel shows."""

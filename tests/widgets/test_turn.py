@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,7 +47,8 @@ class Asked:
 
     id, prompt, agent_name, is_done = "t1", "Which customers matter most, and why?", "analyst", False
 
-    def __init__(self) -> None:
+    def __init__(self, agent: Any = None) -> None:
+        self.agent = agent or SimpleNamespace(runtime_name="process")
         self.done: list[Any] = []
 
     def stop(self, reason: str) -> None:
@@ -60,8 +62,8 @@ class Asked:
 
 
 class Rig:
-    def __init__(self) -> None:
-        self.clock, self.cell, self.decided, self.turn = Clock(), Cell(), list[bool](), Asked()
+    def __init__(self, agent: Any = None) -> None:
+        self.clock, self.cell, self.decided, self.turn = Clock(), Cell(), list[bool](), Asked(agent)
         self.sink = TurnSink(
             self.cell, self.clock, Budget(), clock=lambda: self.clock.now, on_decided=self.decided.append
         )
