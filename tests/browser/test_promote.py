@@ -31,7 +31,7 @@ pytestmark = [
 ]  # fmt: skip
 
 NAME = "promote.ipynb"
-SETUP, TOOLS, CARD, PROMOTE = range(4)
+SETUP, TOOLS, CARD, PROMOTE, ASKED = range(5)
 KEY = "sk-scripted-0123456789abcdef"
 
 CELLS = (
@@ -57,6 +57,7 @@ def get_weather(city: str) -> dict:
 analyst = Agent("analyst", "Be brief.", model, tools=[get_weather])''',
     "%hermes agent analyst",
     "%hermes promote analyst --ui",
+    "%%hermes run -a analyst\nWeather in Paris and in Rome?",
 )
 
 
@@ -67,9 +68,14 @@ class Page:
     plane: Any
     model: ScriptedModel
     hang: Hang
+    steps: list[Any]
 
     def area(self, cell: int) -> Any:
         return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".hnbs").first
+
+    def turn_button(self, name: str) -> Any:
+        turn = self.notebook.page.locator(".jp-Notebook:visible .jp-Cell").nth(ASKED).locator(".hnbr-turn")
+        return turn.get_by_role("button", name=name, exact=True)
 
     def click(self, cell: int, name: str) -> None:
         self.area(cell).get_by_role("button", name=name, exact=True).click()
@@ -106,7 +112,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
 
     folder, home = tmp_path_factory.mktemp("notebooks"), tmp_path_factory.mktemp("home")
     hang = Hang("Both ", "sunny.")
-    steps = [*TWO_CITIES[:-1], hang]
+    steps: list[Any] = [*TWO_CITIES[:-1], hang]
 
     def step(request: Any) -> Any:
         asked = [m for m in request.body["messages"] if m["role"] == "user"][-1]["content"]
@@ -132,7 +138,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
             notebook.run_cell(cell)
             notebook.wait_idle()
         assert notebook.error_outputs() == []
-        yield Page(notebook, browser, plane, model, hang)
+        yield Page(notebook, browser, plane, model, hang, steps)
 
 
 def test_the_card_has_its_button(page: Page) -> None:
@@ -217,12 +223,67 @@ def test_a_run_that_fails_says_why(page: Page) -> None:
     page.shoot(PROMOTE, "failed")
 
 
+def test_a_turn_that_runs_has_no_button_and_one_that_ended_has(page: Page) -> None:
+    page.steps[-1] = held = Hang("Both ", "sunny.")
+    page.notebook.run_cell(ASKED)
+    page.notebook.wait_text("Both", cell=ASKED)
+    page.turn_button("Stop").wait_for(timeout=20_000)
+    assert page.turn_button("Promote to Flyte").count() == 0
+    held.release()
+    page.notebook.wait_text("sunny.", cell=ASKED)
+    page.notebook.wait_idle()
+    page.turn_button("Promote to Flyte").wait_for(timeout=20_000)
+    assert page.notebook.page.locator(".jp-Notebook .jp-Cell").nth(ASKED).locator(".hnbs").count() == 0
+
+
+def test_a_turns_button_opens_its_form_in_sight(page: Page) -> None:
+    page.turn_button("Promote to Flyte").focus()
+    page.notebook.page.keyboard.press("Enter")
+    page.wait(ASKED, "v.data.plan?.may_submit && !v.submit.disabled")
+    assert page.js(ASKED, "v.inputs.prompt.value") == "Weather in Paris and in Rome?"
+    assert "Nothing stands in the way" in page.notebook.outputs()[ASKED]
+    page.wait(ASKED, "document.activeElement === v.inputs.prompt")
+    assert page.js(ASKED, "v.root.getBoundingClientRect().top < innerHeight - 50")
+    page.shoot(ASKED, "turn")
+    page.click(ASKED, "Close")
+    page.wait(ASKED, "v.root.hidden && document.activeElement.textContent === 'Promote to Flyte'")
+    page.turn_button("Promote to Flyte").click()
+    page.wait(ASKED, "!v.root.hidden && v.data.plan?.may_submit && !v.submit.disabled")
+
+
+def test_two_views_of_a_turn_open_one_form_and_submit_one_run(page: Page) -> None:
+    page.notebook.command("docmanager:clone")
+    turns = f"[...document.querySelectorAll('.jp-Notebook')].map(n => n.querySelectorAll('.jp-Cell')[{ASKED}])"
+    buttons = f"{turns}.map(c => c?.querySelector('[data-promotes]')).filter(Boolean)"
+    views = f"{turns}.flatMap(c => [...c.querySelectorAll('.hnbs')].map(e => e.hnbs))"
+    page.notebook.wait_for(f"() => {buttons}.length === 2 && {views}.length === 2", "two views", timeout_s=30)
+    page.notebook.page.evaluate(f"() => {buttons}.forEach(b => b.click())")
+    is_ready = f"{views}.length === 2 && {views}.every(v => v.data.plan && !v.data.is_looking && !v.submit.disabled)"
+    page.notebook.wait_for(f"() => {is_ready}", "one form in each view", timeout_s=30)
+    n_before, n_asked = len(page.plane.store.runs), len(page.model.requests)
+    page.notebook.page.evaluate(f"() => {views}.forEach(v => v._submit())")
+    page.notebook.wait_for(f"() => {views}.every(v => v.data.progress?.is_done)", "the end of the run", timeout_s=180)
+    assert len(page.plane.store.runs) == n_before + 1
+    assert len(page.model.requests) == n_asked + 3
+    page.notebook.page.evaluate("() => { [...jupyterapp.shell.widgets('main')].at(-1).close(); }")
+    page.notebook.wait_for(f"() => {views}.length === 1", "one view again", timeout_s=30)
+    now = page.js(ASKED, "v.data.progress")
+    assert (now["status"], now["text"]) == ("completed", "Both sunny.")
+    shown = page.notebook.outputs()[ASKED]
+    assert now["run"] in shown
+    assert page.area(ASKED).get_by_role("link", name=now["url"]).first.get_attribute("href") == now["url"]
+    assert "Done" in shown
+    page.shoot(ASKED, "turn-finished")
+
+
 def test_after_a_restart_it_is_dead(page: Page) -> None:
     settle(page.notebook)
     page.notebook.restart()
     page.notebook.wait_text("The kernel was restarted", cell=PROMOTE)
     page.notebook.wait_text("The kernel was restarted", cell=CARD)
     assert page.js(CARD, "v.opener.disabled") is True
+    page.turn_button("Copy").wait_for()
+    assert page.turn_button("Promote to Flyte").count() == 0
     page.shoot(PROMOTE, "restarted")
     page.notebook.run_cell(SETUP)  # the notebook goes on in the new kernel
     page.notebook.wait_idle()
@@ -235,6 +296,9 @@ def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
         (output,) = saved["cells"][cell]["outputs"]
         assert sorted(output["data"]) == ["text/html", "text/plain"]
         assert KEY not in json.dumps(output)
+    forms = [output["data"] for output in saved["cells"][ASKED]["outputs"]]
+    assert [sorted(f)[0] for f in forms] == ["text/html", "text/html"]
+    assert "on Flyte" in "".join(forms[1]["text/plain"])
     page.browser.assert_clean()
     settle(page.notebook)
     page.notebook.close()
