@@ -77,6 +77,7 @@ class Promotion:
             "agent": bound.name, "is_aside": is_aside, "sought_unix_s": 0.0,
             "card": None if card is None else [list(row) for row in card], "is_open": False,
             "is_looking": False, "form": dict(EMPTY), "targets": [], "plan": None, "looked": "", "error": "", "missing": "",
+            "is_submitting": False,
             "progress": None, "result": "", "has_report": False, "n": 0,
             "began_unix_s": 0.0, "ended_unix_s": None,
         }  # fmt: skip
@@ -240,6 +241,7 @@ class Promotion:
                 self._look(form)
                 return
             self._is_submitting = True
+            self.sheet.tell(is_submitting=True, error="")  # so that the same error again is told again
         # Without the lock: the IO loop, which this waits for, may be about to take it.
         try:
             handle, error = self._submitted(plan, form), ""
@@ -248,11 +250,13 @@ class Promotion:
         with self._lock:
             self._is_submitting, self.submission = False, handle
             if handle is None:
-                self.sheet.tell(error=error)
+                self.sheet.tell(is_submitting=False, error=error)
                 return
             kept = {name: form.get(name, value) for name, value in EMPTY.items()}
             told = _told(handle.progress)
-            self.sheet.tell(n=n + 1, form=kept, error="", progress=told, began_unix_s=time.time(), ended_unix_s=None)
+            self.sheet.tell(
+                n=n + 1, form=kept, is_submitting=False, progress=told, began_unix_s=time.time(), ended_unix_s=None
+            )  # fmt: skip
         self.bound.hermes.io.submit(self._follow(handle))
 
     def _submitted(self, plan: Plan, form: Mapping[str, Any]) -> Submission:

@@ -31,7 +31,7 @@ pytestmark = [
 ]  # fmt: skip
 
 NAME = "promote.ipynb"
-SETUP, TOOLS, CARD, PROMOTE, ASKED = range(5)
+SETUP, TOOLS, CARD, PROMOTE, ASKED, REFUSE, ALLOW = range(7)
 KEY = "sk-scripted-0123456789abcdef"
 
 CELLS = (
@@ -58,6 +58,17 @@ analyst = Agent("analyst", "Be brief.", model, tools=[get_weather])''',
     "%hermes agent analyst",
     "%hermes promote analyst --ui",
     "%%hermes run -a analyst\nWeather in Paris and in Rome?",
+    """\
+from hermes_nb.errors import UsageError
+from hermes_nb.flyte import submission
+
+submit_plan = submission.submit_plan
+
+def refuse(*_):
+    raise UsageError("No room there.")
+
+submission.submit_plan = refuse""",
+    "submission.submit_plan = submit_plan",
 )
 
 
@@ -180,7 +191,11 @@ def test_mended_it_runs_to_its_report(page: Page) -> None:
     assert "Nothing stands in the way" in page.notebook.outputs()[PROMOTE]
     page.click(PROMOTE, "Submit the run")
     page.notebook.wait_text("Write what the agent is asked there", cell=PROMOTE)
-    page.area(PROMOTE).get_by_label("Question").fill("Weather in Paris and Rome?")
+    question = page.area(PROMOTE).get_by_label("Question")
+    assert question.get_attribute("aria-invalid") == "true"
+    question.fill("Weather in Paris and Rome?")
+    assert "Write what the agent is asked" not in page.notebook.outputs()[PROMOTE]
+    assert question.get_attribute("aria-invalid") is None
     page.shoot(PROMOTE, "clean")
     page.click(PROMOTE, "Submit the run")
     page.wait(PROMOTE, "v.data.progress?.run && v.data.progress.n_tool_calls === 2", timeout_s=120)
@@ -200,9 +215,26 @@ def test_mended_it_runs_to_its_report(page: Page) -> None:
     assert name in page.notebook.outputs()[PROMOTE]
 
 
-def test_two_views_submit_one_run(page: Page) -> None:
+def test_what_was_refused_is_said_until_something_is_changed(page: Page) -> None:
+    page.notebook.run_cell(REFUSE)
+    page.notebook.wait_idle()
     page.click(PROMOTE, "Promote again")
     page.wait(PROMOTE, "!v.data.progress && v.data.plan?.may_submit && !v.submit.disabled")
+    for text in ("Weather there?", "Weather here?"):  # the same error again is shown again
+        page.area(PROMOTE).get_by_label("Question").fill(text)
+        page.wait(PROMOTE, "!v.root.innerText.includes('No room there.') && !v.root.innerText.includes('Submitting')")
+        page.click(PROMOTE, "Submit the run")
+        page.notebook.wait_text("No room there.", cell=PROMOTE)
+        assert "Nothing stands in the way" in page.notebook.outputs()[PROMOTE]
+    page.area(PROMOTE).get_by_label("Where", exact=True).select_option("flyte:local")
+    page.wait(PROMOTE, "!v.root.innerText.includes('No room there.')")
+    page.area(PROMOTE).get_by_label("Where", exact=True).select_option("cluster")
+    page.wait(PROMOTE, "v.data.plan?.may_submit && !v.submit.disabled")
+    page.notebook.run_cell(ALLOW)
+    page.notebook.wait_idle()
+
+
+def test_two_views_submit_one_run(page: Page) -> None:
     page.notebook.command("docmanager:clone")
     views = "[...document.querySelectorAll('.hnbs')].map(e => e.hnbs).filter(v => !v.data.card)"
     are_ready = f"{views}.length === 2 && {views}.every(v => !v.submit.disabled)"

@@ -158,6 +158,31 @@ async def test_an_empty_question_is_refused_and_the_last_one_is_offered(hermes: 
         assert desk.data["error"] == "Write what the agent is asked there."
 
 
+async def test_the_same_refusal_twice_is_told_twice(
+    plane: LoopbackPlane, hermes: Hermes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A browser hears of what changes: between the two there is nothing to be seen of the first."""
+
+    def refuse(*_: Any) -> None:
+        raise UsageError("No room there.")
+
+    monkeypatch.setattr("hermes_nb.flyte.submission.submit_plan", refuse)
+    with ScriptedModel([]) as model:
+        desk = Desk(bind(hermes, model))
+        await desk.opened()
+        told: list[tuple[bool, str]] = []
+        tell = desk.promotion.sheet.tell
+
+        def note(**changes: Any) -> None:
+            tell(**changes)
+            told.append((desk.data["is_submitting"], desk.data["error"]))
+
+        monkeypatch.setattr(desk.promotion.sheet, "tell", note)
+        for _ in range(2):
+            desk.submit()
+    assert told == [(True, ""), (False, "No room there.")] * 2
+
+
 async def test_an_ended_turns_button_opens_the_form_with_its_question_once(plane: LoopbackPlane, hermes: Hermes) -> None:
     n_before = len(plane.store.runs)
     with ScriptedModel(by_turn(TWO_CITIES)) as model:
@@ -200,14 +225,19 @@ async def test_a_closed_form_leaves_nothing_and_opens_again(plane: LoopbackPlane
         made = rig.sink._promotion
         assert made is not None
         made.sheet._heard({"t": "ready", "keeps": True}, lambda _: None)
+        await until(lambda: not made.sheet.data["is_looking"])
         made.sheet._heard({"t": "close"}, lambda _: None)
         assert made.bundle() == {"text/html": "<div></div>", "text/plain": ""}
         rig.hear(t="do", n=2, do="promote", turn="t1")
         assert (made.sheet.data["is_open"], len(rig.cell.outputs)) == (True, 2)
+        await until(lambda: not made.sheet.data["is_looking"])
         made.sheet.freeze()  # a front end that keeps no static form
         rig.hear(t="do", n=3, do="promote", turn="t1")
         assert len(rig.cell.outputs) == 3
-        assert rig.sink._promotion is not made
+        again = rig.sink._promotion
+        assert again is not None
+        assert again is not made
+        await until(lambda: not again.sheet.data["is_looking"])
 
 
 @pytest.mark.parametrize(("is_installed", "runtime"), [(False, "process"), (True, "flyte:local")])

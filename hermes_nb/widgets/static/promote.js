@@ -51,6 +51,7 @@ class PromoteView extends SheetView {
     this.panel.append(element("h3", {}), this.form, this.run);
     this.form.addEventListener("submit", event => { event.preventDefault(); this._submit(); });
     this.form.addEventListener("input", event => {
+      this._forget();
       if (event.target.name === "prompt") { this._enable(); return; }
       this._follow();
       clearTimeout(this.looking);
@@ -84,6 +85,16 @@ class PromoteView extends SheetView {
     this.send({ t: "submit", form: this.values(), n: this.data.n });
   }
 
+  // What was said of an earlier try no longer holds once something is changed. What was found by looking stays.
+  _forget() {
+    this.inputs.prompt.removeAttribute("aria-invalid");
+    if (this.data.is_submitting) return;
+    this.told.replaceChildren();
+    if (!this.data.error || !this.data.plan) return;
+    this.forgotten = this.data.error;
+    this._drawFound();
+  }
+
   // A button that is disabled loses the focus; what takes its place gets it.
   _disable(control) {
     this.lostFocus = document.activeElement === control;
@@ -97,8 +108,8 @@ class PromoteView extends SheetView {
   }
 
   _enable() {
-    const { plan, is_looking: isLooking } = this.data;
-    this.submit.disabled = isLooking || !!this.looking || !plan?.may_submit;
+    const { plan, is_looking: isLooking, is_submitting: isSubmitting } = this.data;
+    this.submit.disabled = isLooking || isSubmitting || !!this.looking || !plan?.may_submit;
   }
 
   // -- drawing -----------------------------------------------------------------------------------------------------
@@ -132,6 +143,7 @@ class PromoteView extends SheetView {
     this.opener.hidden = isAside || (!card && isOpen);
     this.closer.hidden = !isAside;
     this.root.hidden = isAside && !isOpen;
+    this.root.classList.toggle("hnbs-aside", isAside);
     this.opener.setAttribute("aria-expanded", String(isOpen));
     this.opener.textContent = isOpen ? "Close the promotion" : "Promote to Flyte";
     const key = JSON.stringify(card);
@@ -161,10 +173,12 @@ class PromoteView extends SheetView {
   }
 
   _drawFound() {
-    const { plan, error, missing, is_looking: isLooking } = this.data, key = JSON.stringify([plan, error, missing, isLooking]);
+    const { plan, missing, is_looking: isLooking, is_submitting: isSubmitting } = this.data;
+    if (!this.data.error) this.forgotten = "";
+    const error = this.data.error === this.forgotten ? "" : this.data.error, key = JSON.stringify([plan, error, missing, isLooking, isSubmitting]);
     if (key === this.foundKey) return;
     this.foundKey = key;
-    this.told.replaceChildren();
+    this.told.replaceChildren(...(isSubmitting ? ["Submitting ..."] : []));
     const parts = [];
     if (isLooking) parts.push(element("p", { class: "hnbs-hint" }, "Looking for what stands in the way ..."));
     else {
