@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.testing import Call, Hang, Say
 
 from .axe import findings
-from .lab import LabServer
-from .nbcheck import Browser
-from .test_run import SCREENSHOTS, write_notebook
+from .test_run import SCREENSHOTS
 from .test_timeline import themed
-from .test_turn import CELLS as TURN_CELLS
-from .test_turn import Page
+from .turn_page import ANALYST, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
 
 NAME = "chat.ipynb"
 SETUP, CHAT = range(2)
-CELLS = (TURN_CELLS[0], "%hermes chat -a analyst -o talk")
+CELLS = (ANALYST, "%hermes chat -a analyst -o talk")
 
 
 class ChatPage(Page):
@@ -40,17 +36,7 @@ class ChatPage(Page):
         super().shoot(cell, f"chat-{name}")
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatPage]:
-    folder = tmp_path_factory.mktemp("notebooks")
-    with ScriptedModel([]) as model:
-        write_notebook(folder / NAME, [cell.replace("BASE_URL", model.base_url) for cell in CELLS])
-        with LabServer(folder) as lab, Browser(lab) as browser:
-            notebook = browser.open(NAME)
-            notebook.run_cell(SETUP)
-            notebook.wait_text("analyst", cell=SETUP)
-            notebook.wait_idle()
-            yield ChatPage(notebook, browser, model)
+PAGE = ChatPage
 
 
 def test_an_empty_chat_says_so(page: ChatPage) -> None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.testing import Call, Hang, Say
 
 from .axe import findings
-from .lab import LabServer
-from .nbcheck import Browser
-from .test_run import SCREENSHOTS, write_notebook
+from .test_run import SCREENSHOTS
 from .test_timeline import themed
-from .test_turn import CELLS as TURN_CELLS
-from .test_turn import Page
+from .turn_page import ANALYST, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(500)]
 
@@ -23,7 +19,7 @@ NAME = "life.ipynb"
 SETUP, ASK, LONG, CPU, MANY, COST, CHAT, TALK, CALLS, GONE = range(10)
 N_DELTAS = 20_000
 CELLS = (
-    TURN_CELLS[0] + '''
+    ANALYST + '''
 
 calls = []
 
@@ -63,19 +59,6 @@ pip install something-with-a-name --and-an-option=value --and-another-option=val
   - two
     - three
 """.format(word="abcdefghij" * 12, cell="some words in a cell")
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    folder = tmp_path_factory.mktemp("notebooks")
-    with ScriptedModel([]) as model:
-        write_notebook(folder / NAME, [cell.replace("BASE_URL", model.base_url) for cell in CELLS])
-        with LabServer(folder) as lab, Browser(lab) as browser:
-            notebook = browser.open(NAME)
-            notebook.run_cell(SETUP)
-            notebook.wait_text("counter", cell=SETUP)
-            notebook.wait_idle()
-            yield Page(notebook, browser, model)
 
 
 def test_a_long_answer_fits_a_narrow_window(page: Page) -> None:
