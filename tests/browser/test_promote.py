@@ -31,7 +31,7 @@ pytestmark = [
 ]  # fmt: skip
 
 NAME = "promote.ipynb"
-SETUP, TOOLS, CARD, PROMOTE, ASKED, REFUSE, ALLOW = range(7)
+SETUP, TOOLS, CARD, PROMOTE, ASKED, REFUSE, ALLOW, FORKED = range(8)
 KEY = "sk-scripted-0123456789abcdef"
 
 CELLS = (
@@ -69,6 +69,7 @@ def refuse(*_):
 
 submission.submit_plan = refuse""",
     "submission.submit_plan = submit_plan",
+    "%%hermes run -a analyst\nAnd tomorrow?",
 )
 
 
@@ -84,8 +85,8 @@ class Page:
     def area(self, cell: int) -> Any:
         return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(cell).locator(".hnbs").first
 
-    def turn_button(self, name: str) -> Any:
-        turn = self.notebook.page.locator(".jp-Notebook:visible .jp-Cell").nth(ASKED).locator(".hnbr-turn")
+    def turn_button(self, name: str, *, cell: int = ASKED) -> Any:
+        turn = self.notebook.page.locator(".jp-Notebook:visible .jp-Cell").nth(cell).locator(".hnbr-turn")
         return turn.get_by_role("button", name=name, exact=True)
 
     def click(self, cell: int, name: str) -> None:
@@ -97,6 +98,25 @@ class Page:
     def wait(self, cell: int, expression: str, *, timeout_s: float = 60) -> None:
         script = f"() => {{ {_view(cell)} return v && ({expression}); }}"
         self.notebook.wait_for(script, f"{expression} in {cell}", timeout_s=timeout_s)
+
+    @property
+    def panel(self) -> Any:
+        return self.notebook.page.locator("#hermes-nb-panel")
+
+    def wait_panel(self, *texts: str) -> None:
+        """Wait until a row of the panel has all of these."""
+        rows = "[...document.querySelectorAll('#hermes-nb-panel li')]"
+        script = f"() => {rows}.some(li => {json.dumps(texts)}.every(t => li.innerText.includes(t)))"
+        self.notebook.wait_for(script, f"{texts} in {self.panel.inner_text()!r}", timeout_s=30)
+
+    def shoot_panel(self, name: str) -> None:
+        for theme in ("light", "dark"):
+            themed(self.notebook, theme)
+            self.notebook.page.mouse.move(0, 0)
+            self.notebook.page.wait_for_timeout(300)  # Lab fades
+            self.notebook.screenshot(SCREENSHOTS / f"panel-{name}-{theme}.png")
+            assert findings(self.notebook, "#hermes-nb-panel") == []
+        themed(self.notebook, "light")
 
     def shoot(self, cell: int, name: str) -> None:
         page = self.notebook.page
@@ -142,7 +162,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         init = repr(plane.init_kwargs())
         cells = [c.replace("INIT", init).replace("BASE_URL", model.base_url).replace('"KEY"', f'"{KEY}"') for c in CELLS]
         write_notebook(folder / NAME, cells)
-        lab = stack.enter_context(LabServer(folder, env=env))
+        lab = stack.enter_context(LabServer(folder, env=env, lab_extension=True))
         browser = stack.enter_context(Browser(lab, height=1400))
         notebook = browser.open(NAME)
         for cell in (SETUP, TOOLS, CARD):
@@ -306,6 +326,49 @@ def test_two_views_of_a_turn_open_one_form_and_submit_one_run(page: Page) -> Non
     assert page.area(ASKED).get_by_role("link", name=now["url"]).first.get_attribute("href") == now["url"]
     assert "Done" in shown
     page.shoot(ASKED, "turn-finished")
+
+
+def test_the_panel_follows_a_flyte_run(page: Page) -> None:
+    page.notebook.command("hermes:panel")
+    page.steps[-1] = held = Hang("Both ", "sunny.")
+    page.click(ASKED, "Promote again")
+    page.wait(ASKED, "!v.data.progress && v.data.plan?.may_submit && !v.submit.disabled")
+    page.click(ASKED, "Submit the run")
+    page.wait(ASKED, "v.data.progress?.run && v.data.progress.n_tool_calls === 2", timeout_s=120)
+    now = page.js(ASKED, "v.data.progress")
+    row = page.panel.locator("li").filter(has=page.notebook.page.get_by_text(now["run"], exact=True))
+    about = row.locator(".hnb-about")
+    page.wait_panel(now["run"], "running", "analyst")
+    assert about.inner_text().startswith("running · analyst")
+    page.shoot_panel("running")
+    held.release()
+    page.wait(ASKED, "v.data.progress.is_done && v.data.has_report", timeout_s=120)
+    page.wait_panel(now["run"], "succeeded", "analyst")
+    link = row.get_by_role("link", name=f"Open: run {now['run']} in Flyte, in a new tab")
+    assert (link.inner_text(), link.get_attribute("href")) == ("Open", now["url"])
+    assert row.get_by_role("button", name="Bring back").is_visible()
+    failed = page.panel.locator("li").filter(has_text="failed · analyst")
+    assert failed.count() == 1  # an earlier one: `Please fail.`
+
+
+def test_the_panel_nests_forks_below_what_they_are_of(page: Page) -> None:
+    sessions = page.panel.locator("details").filter(has=page.notebook.page.get_by_role("heading", name="Sessions"))
+    assert sessions.locator(".hnb-forks li").count() == 0
+    for depth in (1, 2):
+        page.turn_button("Fork here", cell=ASKED if depth == 1 else FORKED).click()
+        nested = "#hermes-nb-panel " + ".hnb-forks > li " * depth
+        page.notebook.wait_for(f"() => document.querySelectorAll('{nested}').length === 1", f"fork {depth}", timeout_s=20)
+        page.notebook.run_cell(FORKED)
+        page.notebook.wait_text("sunny.", cell=FORKED)
+        page.notebook.wait_idle()
+        said = f"document.querySelector('{nested} > .hnb-about').innerText"
+        page.notebook.wait_for(f"() => !{said}.includes('0 turns')", "its turn", timeout_s=20)
+    lefts = [row.bounding_box()["x"] for row in sessions.locator("li > .hnb-name").all()]
+    assert sorted(lefts[-3:]) == lefts[-3:]
+    assert len(set(lefts[-3:])) == 3  # each is seen to be inside the one before
+    assert page.notebook.page.evaluate("(n => n.scrollWidth <= n.clientWidth)(document.querySelector('#hermes-nb-panel'))")
+    page.shoot_panel("forks")
+    page.notebook.command("application:toggle-left-area")
 
 
 def test_after_a_restart_it_is_dead(page: Page) -> None:
