@@ -363,6 +363,7 @@ def test_the_panel_nests_forks_below_what_they_are_of(page: Page) -> None:
         page.notebook.wait_idle()
         said = f"document.querySelector('{nested} > .hnb-about').innerText"
         page.notebook.wait_for(f"() => !{said}.includes('0 turns')", "its turn", timeout_s=20)
+    assert sessions.locator(".hnb-count").inner_text() == "3"
     lefts = [row.bounding_box()["x"] for row in sessions.locator("li > .hnb-name").all()]
     assert sorted(lefts[-3:]) == lefts[-3:]
     assert len(set(lefts[-3:])) == 3  # each is seen to be inside the one before
