@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.testing import Say, ScriptedModel
+from hermes_nb.testing import Call, Say, ScriptedModel
 
 from .axe import findings
 from .lab import LabServer
@@ -20,7 +20,7 @@ from .test_timeline import themed
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
 
 NAME = "builder.ipynb"
-SETUP, FORM, MADE = range(3)
+SETUP, FORM, MADE, ASK = range(4)  # MADE comes in between with the first click
 KEY = "sk-builder-0123456789abcdef"
 
 CELLS = (
@@ -47,6 +47,7 @@ def wait_for(lock: threading.Lock) -> None:
 
 sales = [1, 2, 3]''',
     "%hermes agent --ui",
+    "%%hermes run -a analyst\nWho matters most?",
 )
 
 
@@ -93,7 +94,7 @@ class Page:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     folder = tmp_path_factory.mktemp("notebooks")
-    with ScriptedModel([Say("Ada matters most.")]) as model:
+    with ScriptedModel([Call("top_customers", {"n": 1}), Say("Ada matters most."), Say("Ada still does.")]) as model:
         write_notebook(folder / NAME, list(CELLS))
         env = {"BUILDER_KEY": KEY, "OPENROUTER_API_KEY": "sk-or-v1-0123456789abcdef0123456789"}
         with LabServer(folder, env=env) as lab, Browser(lab, height=2100) as browser:
@@ -173,11 +174,30 @@ def test_the_live_agent_and_the_code_are_the_same_agent(page: Page) -> None:
 def test_a_change_goes_into_the_same_cell_and_keeps_the_conversation(page: Page) -> None:
     n_cells = len(page.sources())
     page.field("Max. model calls of a turn").fill("7")
+    page.field("Max. cost of a session, US$").fill("")  # a call of this model has no known price
     page.click("Change agent")
     page.wait("v.data.n === 2", "the agent to be changed")
     source = f"jupyterapp.shell.currentWidget.content.widgets[{MADE}].model.sharedModel.getSource()"
     page.notebook.wait_for(f"() => {source}.includes('max_turns=7')", "the code to be changed", timeout_s=10)
     assert len(page.sources()) == n_cells
+
+
+def test_who_was_made_answers_with_its_tools(page: Page) -> None:
+    page.notebook.run_cell(MADE)
+    page.notebook.wait_idle()
+    page.notebook.run_cell(ASK)
+    page.notebook.wait_text("Ada matters most.", cell=ASK)
+    page.notebook.wait_idle()
+    assert page.notebook.error_outputs() == []
+    shown = page.notebook.outputs()[ASK]
+    assert "top_customers" in shown
+    assert '"revenue": 1200' in shown
+    first = page.model.requests[0]
+    said = [m["content"] for m in first.messages if m["role"] == "system"]
+    assert "Answer from the data.\nBe brief: it's \"urgent\"." in said[0]
+    offered = {tool["function"]["name"] for tool in first.body["tools"]}
+    assert {"top_customers", "total", "todo"} <= offered
+    page.shoot("answered", cell=ASK)
 
 
 def test_two_views_make_one_agent(page: Page) -> None:
@@ -222,6 +242,9 @@ def test_the_code_runs_in_the_new_kernel(page: Page) -> None:
     page.notebook.wait_idle()
     page.notebook.run_cell(MADE)
     page.notebook.wait_text("Promote to Flyte", cell=MADE)  # the card's widget is there
+    page.notebook.wait_idle()
+    page.notebook.run_cell(ASK)
+    page.notebook.wait_text("Ada still does.", cell=ASK)
     page.notebook.wait_idle()
     assert page.notebook.error_outputs() == []
     settle(page.notebook)
