@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from hermes_nb.host.detect import current
 from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet, Outlet, is_headless, replaces_outputs
+from hermes_nb.host.timer import Timer
 
 
 class Place:
@@ -38,6 +40,12 @@ class Place:
     def replace(self, bundle: Mapping[str, Any]) -> None:
         """Put another in its place, from any thread."""
         self._outlet.send(bundle, display_id=self._display_id, update=True)
+
+
+@functools.cache
+def kernel_timer() -> Timer:
+    """The timer of what is done to outputs later: it lives as long as the kernel, and starts with the first use."""
+    return Timer()
 
 
 def place() -> Place | None:

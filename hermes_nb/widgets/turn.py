@@ -30,7 +30,7 @@ from hermes_nb.widgets._comm import load, view_bundle
 from hermes_nb.widgets._line import Line
 from hermes_nb.widgets._pane import Pane
 from hermes_nb.widgets._picture import picture
-from hermes_nb.widgets._place import Place
+from hermes_nb.widgets._place import Place, kernel_timer
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.turn import Turn
@@ -54,6 +54,7 @@ class TurnSink:
         on_decided: Told whether a browser answered.
         on_again: Told of a turn that takes another's place: the old one, the new one.
         grace_s: How long a browser has to answer.
+        late: Runs what comes after a turn's end, when `timer` may have ended with its Hermes; None means `timer`.
     """
 
     def __init__(
@@ -66,7 +67,9 @@ class TurnSink:
         on_decided: Callable[[bool], None] | None = None,
         on_again: Callable[[Turn, Turn], None] | None = None,
         grace_s: float = GRACE_S,
+        late: Timer | None = None,
     ) -> None:
+        self._late = late or timer
         self._outlet, self._timer, self._budget, self._clock = outlet, timer, budget, clock
         self._on_decided, self._on_again, self._grace_s = on_decided, on_again, grace_s
         self._turn: Turn | None = None
@@ -82,7 +85,7 @@ class TurnSink:
         self._lock = self._line.lock
         budget.open()
         self._show(WAITING, update=False)
-        timer.call_later(grace_s, self._give_up)
+        self._late.call_later(grace_s, self._give_up)
         self._beat()
 
     @property
@@ -153,7 +156,7 @@ class TurnSink:
                 self._line.changed(self._pane)
                 self._line.flush()
                 self._line.view.static = dict(bundle)
-                self._timer.call_later(0 if not self._n_views else KEEP_S, self._leave_static)
+                self._late.call_later(0 if not self._n_views else KEEP_S, self._leave_static)
             else:  # shown at once where there are no widgets; where there are, the widget comes
                 both = {**bundle, **view_bundle(self._line.view)}
                 self._outlet.send(both, display_id=self._display_id, update=True)
@@ -207,7 +210,7 @@ class TurnSink:
             self._tell_all()
             if self._bundle is not None:
                 self._line.view.static = dict(self._bundle)
-                self._timer.call_later(KEEP_S, self._leave_static)
+                self._late.call_later(KEEP_S, self._leave_static)
         if is_first and self._on_decided is not None:
             self._on_decided(True)
 
@@ -254,11 +257,15 @@ class Stage:
     """Makes the places of one kernel's turns.
 
     Args:
+        late: Runs what comes after a turn's end; None means a timer that lives as long as the kernel.
+
+    Attributes:
         on_again: Told of a turn that takes another's place.
     """
 
-    def __init__(self, on_again: Callable[[Turn, Turn], None] | None = None) -> None:
-        self._on_again = on_again
+    def __init__(self, late: Timer | None = None) -> None:
+        self._late = late
+        self.on_again: Callable[[Turn, Turn], None] | None = None
         self._n_silent: dict[str, int] = {}  # how often a client, by its session, has not answered
 
     def prepare(self, parent: Mapping[str, Any]) -> None:
@@ -280,4 +287,4 @@ class Stage:
         def decided(draws: bool) -> None:
             self._n_silent[client] = 0 if draws else self._n_silent.get(client, 0) + 1
 
-        return TurnSink(outlet, timer, budget, on_decided=decided, on_again=self._on_again)
+        return TurnSink(outlet, timer, budget, on_decided=decided, on_again=self.on_again, late=self._late or kernel_timer())

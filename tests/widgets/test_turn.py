@@ -195,7 +195,8 @@ def test_a_cleared_cell_shows_the_turn_again(rig: Rig) -> None:
 
 
 def test_a_client_that_never_answers_is_asked_twice() -> None:
-    clock, stage = Clock(), Stage()
+    clock = Clock()
+    stage = Stage(late=clock)
     parent = {"header": {"session": "client"}}
 
     def place() -> TurnSink | None:
