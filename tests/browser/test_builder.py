@@ -20,7 +20,9 @@ from .test_timeline import themed
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
 
 NAME = "builder.ipynb"
-SETUP, FORM, MADE, ASK = range(4)  # MADE comes in between with the first click
+SETUP, FORM, MADE, ASK, COUNT, TAB, COUNTED = range(7)  # MADE comes in between with the first click
+VIEW = "document.querySelector('.hnbs').hnbs"
+CREATE = f"{VIEW}._create()"
 KEY = "sk-builder-0123456789abcdef"
 
 CELLS = (
@@ -48,6 +50,20 @@ def wait_for(lock: threading.Lock) -> None:
 sales = [1, 2, 3]''',
     "%hermes agent --ui",
     "%%hermes run -a analyst\nWho matters most?",
+    """\
+from hermes_nb.widgets.builder import AgentBuilder
+
+heard, create = [], AgentBuilder._create
+
+def counted(self, *given):
+    heard.append(given)
+    return create(self, *given)
+
+AgentBuilder._create = counted""",
+    """\
+from ipywidgets.widgets.widget import _instances
+next(w for w in _instances.values() if "choices" in getattr(w, "data", {}))""",
+    "print(len(heard), 'heard')",
 )
 
 
@@ -212,6 +228,30 @@ def test_two_views_make_one_agent(page: Page) -> None:
     assert page.notebook.page.evaluate(f"() => {views}.map(v => v.data.n)") == [n_before + 1] * 2
     page.notebook.page.evaluate("() => { [...jupyterapp.shell.widgets('main')].at(-1).close(); }")
     page.notebook.wait_for(f"() => {views}.length === 1", "one view again", timeout_s=30)
+
+
+def test_two_tabs_on_one_kernel_make_one_agent(page: Page) -> None:
+    page.notebook.run_cell(COUNT)
+    page.notebook.wait_idle()
+    other = Page(page.browser.open(NAME), page.browser, page.model)
+    n_cells = [len(tab.sources()) for tab in (page, other)]
+    other.notebook.run_cell(TAB - 1)  # its copy of the notebook was opened without the new cell
+    for tab in (page, other):
+        tab.wait("v?.data.created && !v.isDead", "the form")
+    n_before = page.notebook.page.evaluate(f"{VIEW}.data.n")
+    at_ms = page.notebook.page.evaluate("Date.now()") + 1500
+    for tab in (page, other):  # both at one moment, before either has heard of the other
+        tab.notebook.page.evaluate(f"() => {{ setTimeout(() => {CREATE}, {at_ms} - Date.now()); }}")
+    for tab in (page, other):
+        tab.wait(f"v.data.n === {n_before + 1}", "one agent")
+    other.notebook.run_cell(COUNTED - 1)
+    other.notebook.wait_text("2 heard", cell=COUNTED - 1)  # each click once
+    said = [tab.notebook.page.evaluate(f"{VIEW}.state.textContent") for tab in (page, other)]
+    assert sum("Another view" in text for text in said) == 1
+    n_new = sum(len(tab.sources()) - n for tab, n in zip((page, other), n_cells, strict=True))
+    assert n_new <= 1  # the code goes to who clicked first, and to nobody else
+    other.notebook.page.close(run_before_unload=False)
+    page.notebook.page.bring_to_front()
 
 
 def test_a_narrow_window_still_fits(page: Page) -> None:

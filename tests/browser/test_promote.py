@@ -31,7 +31,7 @@ pytestmark = [
 ]  # fmt: skip
 
 NAME = "promote.ipynb"
-SETUP, TOOLS, CARD, PROMOTE, ASKED, REFUSE, ALLOW, FORKED = range(8)
+SETUP, TOOLS, CARD, PROMOTE, ASKED, REFUSE, ALLOW, FORKED, COUNT, TAB, COUNTED = range(11)
 KEY = "sk-scripted-0123456789abcdef"
 
 CELLS = (
@@ -70,6 +70,21 @@ def refuse(*_):
 submission.submit_plan = refuse""",
     "submission.submit_plan = submit_plan",
     "%%hermes run -a analyst\nAnd tomorrow?",
+    """\
+from hermes_nb.widgets.promote import Promotion
+
+heard, submit = [], Promotion._submit
+
+def counted(self, *given):
+    heard.append(given)
+    submit(self, *given)
+
+Promotion._submit = counted""",
+    """\
+from ipywidgets.widgets.widget import _instances
+forms = [w for w in _instances.values() if "plan" in getattr(w, "data", {})]
+next(w for w in forms if not w.data["is_aside"] and not w.data["card"])""",
+    "print(len(heard), 'heard')",
 )
 
 
@@ -265,6 +280,29 @@ def test_two_views_submit_one_run(page: Page) -> None:
     assert len(page.plane.store.runs) == n_before + 1
     page.notebook.page.evaluate("() => { [...jupyterapp.shell.widgets('main')].at(-1).close(); }")
     page.notebook.wait_for(f"() => {views}.length === 1", "one view again", timeout_s=30)
+
+
+def test_two_tabs_on_one_kernel_submit_one_run(page: Page) -> None:
+    page.notebook.run_cell(COUNT)
+    page.notebook.wait_idle()
+    page.click(PROMOTE, "Promote again")
+    other = Page(page.browser.open(NAME), page.browser, page.plane, page.model, page.hang, page.steps)
+    other.notebook.run_cell(TAB)
+    for tab, cell in ((page, PROMOTE), (other, TAB)):
+        tab.wait(cell, "!v.data.progress && v.data.plan?.may_submit && !v.submit.disabled")
+    n_before = len(page.plane.store.runs)
+    at_ms = page.js(PROMOTE, "Date.now()") + 1500
+    for tab, cell in ((page, PROMOTE), (other, TAB)):  # both at one moment, before either has heard of the other
+        later = "setTimeout(() => v._submit(), AT - Date.now())".replace("AT", str(at_ms))
+        tab.js(cell, f"(v.inputs.prompt.value = 'Please fail.', {later})")
+    for tab, cell in ((page, PROMOTE), (other, TAB)):
+        tab.wait(cell, "v.data.progress?.is_done && v.data.has_report", timeout_s=180)
+    assert len(page.plane.store.runs) == n_before + 1
+    assert page.js(PROMOTE, "v.data.progress.run") == other.js(TAB, "v.data.progress.run")
+    other.notebook.run_cell(COUNTED)
+    other.notebook.wait_text("2 heard", cell=COUNTED)  # each click once
+    other.notebook.page.close(run_before_unload=False)
+    page.notebook.page.bring_to_front()
 
 
 def test_a_run_that_fails_says_why(page: Page) -> None:
