@@ -386,7 +386,7 @@ def test_the_panel_follows_a_flyte_run(page: Page) -> None:
     assert (link.inner_text(), link.get_attribute("href")) == ("Open", now["url"])
     assert row.get_by_role("button", name="Bring back").is_visible()
     failed = page.panel.locator("li").filter(has_text="failed · analyst")
-    assert failed.count() == 1  # an earlier one: `Please fail.`
+    assert failed.count() == 2  # two earlier ones: `Please fail.`
 
 
 def test_the_panel_nests_forks_below_what_they_are_of(page: Page) -> None:
