@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from hermes_nb.testing import ScriptedModel
+pytest.register_assert_rewrite("tests.browser.turn_page")
 
-from .lab import LabServer
-from .nbcheck import Browser
-from .test_run import write_notebook
-from .turn_page import Page
+from hermes_nb.testing import ScriptedModel  # noqa: E402 - first it is said how the rest is to be read
+
+from .lab import LabServer  # noqa: E402
+from .nbcheck import Browser  # noqa: E402
+from .test_run import write_notebook  # noqa: E402
+from .turn_page import Page  # noqa: E402
 
 
 @pytest.fixture(scope="module")

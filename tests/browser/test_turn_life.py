@@ -53,6 +53,13 @@ A paragraph with a very long word: {word} and `code_that_is_quite_long_too_{word
 pip install something-with-a-name --and-an-option=value --and-another-option=value --and-one-more=value
 ```
 
+```python
+@tool  # a comment
+def top(n: int = 3) -> list[dict]:
+    \"\"\"The text of it.\"\"\"
+    return sorted([row for row in rows if row is not None], key=len)[:n]
+```
+
 > A quotation, and [a link](https://example.org/{word}).
 
 - one
@@ -66,6 +73,12 @@ def test_a_long_answer_fits_a_narrow_window(page: Page) -> None:
     page.wait(LONG, "v?.state.head.status === 'ok'", timeout_s=60)
     page.notebook.wait_idle()
     page.shoot(LONG, "long")
+    assert page.js(LONG, "v.element.querySelectorAll('.hljs-meta, .hljs-comment, .hljs-built_in, .hljs-title').length") >= 4
+    for theme in ("light", "dark"):
+        themed(page.notebook, theme)
+        page.notebook.page.wait_for_timeout(300)  # Lab fades
+        assert findings(page.notebook, ".hnbr") == []
+    themed(page.notebook, "light")
     page.cell(LONG).get_by_text("Reasoning").click()
     page.wait(LONG, "v.element.querySelector('.hnbr-reasoning[open] pre').textContent.includes('think about')")
     page.cell(LONG).get_by_text("Reasoning").click()
