@@ -11,12 +11,16 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_nb.host.sink import Budget
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder
+
+if TYPE_CHECKING:
+    from hermes_nb.host.base import Caller
+    from hermes_nb.host.between import Between
 
 BEAT_S = 1.0
 WAITING = "<sub>waiting for the agent ...</sub>"
@@ -131,16 +135,31 @@ class KernelOutlet:
         parent: The message that asked (the cell's execute request).
         background: The cell may be over: an update then travels with the cell that runs now, because a headless client
             (nbclient 0.11) reads only messages of that one, and finds the output by its display id all the same.
+        keeps_place: See `Outlet`.
+        between: Says an update again when it came between two cells; None for clients that read on.
     """
 
     can_update = True
 
-    def __init__(self, publisher: Any, parent: Mapping[str, Any], *, background: bool, keeps_place: bool) -> None:
+    def __init__(
+        self, publisher: Any, parent: Mapping[str, Any], *, background: bool, keeps_place: bool,
+        between: Between | None = None,
+    ) -> None:  # fmt: skip
         self._publisher, self._parent, self._background = publisher, parent, background
-        self.keeps_place = keeps_place
+        self.keeps_place, self.between = keeps_place, between
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether nobody can type where it is shown (see `is_headless`)."""
+        return is_headless(self._parent)
 
     def send(self, data: Mapping[str, Any], *, display_id: str, update: bool) -> None:
         """See `Outlet.send`."""
+        self._send(data, display_id, update)
+        if update and self.between is not None:
+            self.between.sent(display_id, lambda: self._send(data, display_id, update))
+
+    def _send(self, data: Mapping[str, Any], display_id: str, update: bool) -> None:
         import contextvars
 
         parent: Any = self._parent
@@ -161,6 +180,8 @@ class CaptureOutlet:
 
     can_update = False
     keeps_place = False
+    is_headless = False
+    between: Between | None = None
 
     def __init__(self, publisher: Any) -> None:
         self._publisher = publisher
@@ -168,6 +189,21 @@ class CaptureOutlet:
     def send(self, data: Mapping[str, Any], *, display_id: str, update: bool) -> None:
         """See `Outlet.send`."""
         self._publisher.publish(data=dict(data), metadata={})
+
+
+def outlet_of(shell: Any, caller: Caller) -> KernelOutlet | CaptureOutlet:
+    """Where a caller's displays go."""
+    publisher, parent = caller.extra["publisher"], caller.parent or {}
+    if not hasattr(publisher, "pub_socket"):
+        return CaptureOutlet(publisher)
+    between = None
+    if caller.background and is_headless(parent):
+        from hermes_nb.host.between import between as between_cells_of
+
+        between = between_cells_of(shell)
+    return KernelOutlet(
+        publisher, parent, background=caller.background, keeps_place=replaces_outputs(parent), between=between
+    )
 
 
 def is_headless(parent: Mapping[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from hermes_nb.host.sink import Budget, NullSink
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hermes_nb.host.display_sink import KernelOutlet
+    from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet
     from hermes_nb.host.timer import Timer
 
     Stage = Callable[[KernelOutlet, Mapping[str, Any], Timer, Budget], Sink | None]
@@ -73,36 +73,29 @@ class KernelHost(PlainHost):
 
     def open_sink(self, caller: Caller, *, quiet: bool = False, shown_in: Sink | None = None) -> Sink:
         """An output of the asking cell."""
-        from hermes_nb.host.display_sink import (
-            CaptureOutlet,
-            DisplaySink,
-            KernelOutlet,
-            Outlet,
-            is_headless,
-            replaces_outputs,
-        )
+        from hermes_nb.host.display_sink import DisplaySink, KernelOutlet
 
         if shown_in is not None:
             return self.connected(shown_in, caller)
         if quiet:
             return NullSink()
-        publisher, parent = caller.extra["publisher"], caller.parent or {}
-        outlet: Outlet
-        if hasattr(publisher, "pub_socket"):
+        outlet = self.outlet(caller)
+        if isinstance(outlet, KernelOutlet):
             # What was printed before comes before.
             for stream in caller.extra["streams"].values():
                 if stream is not None:
                     stream.flush()
-            outlet = KernelOutlet(
-                publisher, parent, background=caller.background, keeps_place=replaces_outputs(parent)
-            )
-            if self.stage is not None and outlet.keeps_place and not is_headless(parent) and _hears_while_busy():
-                rich = self.stage(outlet, parent, self._timer, self._budget)
+            if self.stage is not None and outlet.keeps_place and not outlet.is_headless and _hears_while_busy():
+                rich = self.stage(outlet, caller.parent or {}, self._timer, self._budget)
                 if rich is not None:
                     return self.connected(rich, caller)
-        else:
-            outlet = CaptureOutlet(publisher)
         return self.connected(DisplaySink(outlet, self._timer, self._budget), caller)
+
+    def outlet(self, caller: Caller) -> KernelOutlet | CaptureOutlet:
+        """Where a caller's displays go."""
+        from hermes_nb.host.display_sink import outlet_of
+
+        return outlet_of(self._shell, caller)
 
     def connected(self, sink: Sink, caller: Caller) -> Sink:
         """The sink, told when a tool of the caller's turn clears the cell, and what it displays."""

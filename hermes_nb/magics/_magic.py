@@ -12,7 +12,7 @@ from hermes_nb.magics._context import Context
 from hermes_nb.magics._outcome import translated
 from hermes_nb.magics._panel_comm import PanelComms
 from hermes_nb.magics._subcommand import SubCommand
-from hermes_nb.magics._transform import AWAITED, NAME, Transformer
+from hermes_nb.magics._transform import AWAITED, NAME, Transformer, misread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,10 +65,22 @@ class HermesMagic:
         self._shell.events.register("post_run_cell", self._after_cell)
         install(self._shell, self.context, self._is_ours)
         self._panels.install()
+        self._say_misread()
         if owner is not None:
             print(
                 f"%{NAME} was registered by {owner}; from now on it is hermes_nb's. The other one is %{FOREIGN};"
                 f" %unload_ext hermes_nb gives it its name back."
+            )
+
+    def _say_misread(self) -> None:
+        """Name the questions of the cell that loads the extension which IPython reads as a wish for help."""
+        parent: dict[str, Any] = getattr(self._shell, "get_parent", dict)() or {}
+        typed = [] if self._shell.history_manager is None else self._shell.history_manager.input_hist_raw
+        source = parent.get("content", {}).get("code") or (typed[-1] if typed else "")
+        for line in misread(str(source)):
+            print(
+                f"IPython read this cell before {NAME} was known, and takes {line!r} for a wish to see help."
+                " Put it into the next cell."
             )
 
     def remove(self) -> None:

@@ -34,6 +34,7 @@ NAME = "hermes"
 AWAITED = "_hermes"
 
 _HEAD = re.compile(rf"\s*%%{NAME}(?![\w?])")
+_MISREAD = re.compile(rf"\s*%{NAME}\s+\S.*\?\s*$")
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _LAYOUT = frozenset({tokenize.INDENT, tokenize.DEDENT})
 
@@ -139,6 +140,15 @@ def _line_transform(is_ours: Callable[[], bool]) -> type:
             return None
 
     return HermesLine
+
+
+def misread(source: str) -> list[str]:
+    """The `%hermes` lines with a question mark at their end, below the line of this cell that loads the extension.
+
+    IPython transforms a cell whole before it runs any of it: these it took for a wish to see help.
+    """
+    _, loads, below = source.partition(f"load_ext {__name__.partition('.')[0]}")
+    return [line.strip() for line in below.splitlines() if _MISREAD.match(line)] if loads else []
 
 
 def _runs_user_code(frame: FrameType) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 
+# What people look for on a declaration and find on the bound agent.
+_OF_BOUND = frozenset("run run_sync start submit chat chat_widget new_session open_session fork resume promote".split())
 OFFLINE = "offline"  # provider of the embedded model
 
 
@@ -102,6 +104,14 @@ class Agent:
             raise ValueError(f"Agent {self.name!r}: toolsets takes a list, e.g. toolsets=[{self.toolsets!r}].")
         if callable(self.tools):
             raise ValueError(f"Agent {self.name!r}: tools takes a list, e.g. tools=[my_function].")
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_BOUND:
+            raise AttributeError(
+                f"An Agent is a declaration and has no {name!r}; a bound one has. Bind it: %hermes agent NAME -o bound, then"
+                f" bound.{name}(...). In a script: async with Hermes.local() as hermes: bound = hermes.bind(agent)."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def profile(self) -> dict[str, Any]:
         """The profile as plain data: name, instructions, model, provider, tools (names), toolsets, max_turns, config."""

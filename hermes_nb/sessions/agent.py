@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from hermes_nb.errors import UsageError
 from hermes_nb.host.base import Sink
@@ -15,7 +15,7 @@ from hermes_nb.sessions.model_choice import ModelChoice
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.sessions.session import Session
 from hermes_nb.sessions.turn import Turn
-from hermes_nb.sessions.typed_answer import TypedAnswer, further
+from hermes_nb.sessions.typed_answer import Round, rounds
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.hermes import Hermes
@@ -239,34 +239,20 @@ class BoundAgent(AgentTools):
         Raises:
             asyncio.CancelledError: The task was cancelled; the turn is stopped and what there was is stored.
         """
-        answer = TypedAnswer(returns) if returns is not None else None
-        asked = answer.prompt(prompt) if answer else prompt
-        result = await self._run(
-            asked, timeout=timeout, session_id=session_id, again=again, show=show, options=options
-        )
-        if answer is None or result.status != "completed":
-            return result
-        more = answer.read(result)
-        if more is None:
-            return result
-        again_asked = await self._run(
-            more, timeout=timeout, session_id=result.session_id, again=False, show=show, options=further(options)
-        )
-        return answer.read_last(again_asked)
+        asking = rounds(Round(prompt, session_id, again, options), returns)
+        one = next(asking)
+        while True:
+            result = await self._run(one, timeout=timeout, show=show)
+            try:
+                one = asking.send(result)
+            except StopIteration as end:
+                return cast(RunResult, end.value)
 
-    async def _run(
-        self,
-        prompt: str | list[ContentPart],
-        *,
-        timeout: float,
-        session_id: str | None,
-        again: bool | str,
-        show: bool | None,
-        options: TurnOptions,
-    ) -> RunResult:
+    async def _run(self, one: Round, *, timeout: float, show: bool | None) -> RunResult:
         turn = self.submit(
-            prompt, session_id=session_id, timeout_s=timeout, again=again, quiet=self._quiet(show), **options
-        )
+            one.prompt, session_id=one.session_id, timeout_s=timeout, again=one.again, quiet=self._quiet(show),
+            **one.options,
+        )  # fmt: skip
         try:
             return await turn.wait(until_asked=True)
         except asyncio.CancelledError:
@@ -301,34 +287,20 @@ class BoundAgent(AgentTools):
                     **options,
                 )
             )  # fmt: skip
-        answer = TypedAnswer(returns) if returns is not None else None
-        asked = answer.prompt(prompt) if answer else prompt
-        result = self._run_blocking(
-            asked, timeout=timeout, session_id=session_id, again=again, show=show, options=options
-        )
-        if answer is None or result.status != "completed":
-            return result
-        more = answer.read(result)
-        if more is None:
-            return result
-        again_asked = self._run_blocking(
-            more, timeout=timeout, session_id=result.session_id, again=False, show=show, options=further(options)
-        )
-        return answer.read_last(again_asked)
+        asking = rounds(Round(prompt, session_id, again, options), returns)
+        one = next(asking)
+        while True:
+            result = self._run_blocking(one, timeout=timeout, show=show)
+            try:
+                one = asking.send(result)
+            except StopIteration as end:
+                return cast(RunResult, end.value)
 
-    def _run_blocking(
-        self,
-        prompt: str | list[ContentPart],
-        *,
-        timeout: float,
-        session_id: str | None,
-        again: bool | str,
-        show: bool | None,
-        options: TurnOptions,
-    ) -> RunResult:
+    def _run_blocking(self, one: Round, *, timeout: float, show: bool | None) -> RunResult:
         turn = self.submit(
-            prompt, session_id=session_id, blocks=True, timeout_s=timeout, again=again, quiet=self._quiet(show), **options
-        )
+            one.prompt, session_id=one.session_id, blocks=True, timeout_s=timeout, again=one.again,
+            quiet=self._quiet(show), **one.options,
+        )  # fmt: skip
         result = turn.wait_blocking(until_asked=True)
         if turn.stop_reason == "interrupt":
             raise KeyboardInterrupt

@@ -241,6 +241,8 @@ class TurnCourse:
         """Take an event: keep it, show it, store it soon."""
         if self._result is not None:
             return
+        if event.is_turn_end:
+            self._begin_here()  # it may be refused before it began; what was asked is in the log all the same
         self._log.take(event)
         if event.producer == self._hermes.numberer.producer:
             return
@@ -340,24 +342,19 @@ class TurnCourse:
         if any(e.is_turn_end for e in self._log.events):
             self._end()
             return
-        if not any(e.kind == "turn.started" for e in self._log.events):
-            model = self.agent.model
-            self.emit(
-                "turn.started",
-                {
-                    "prompt": self.prompt,
-                    "agent": self.agent_name,
-                    "model": model.id,
-                    "provider": model.provider,
-                    "host": model.host,
-                    "runtime": self.agent.runtime_name,
-                    "tools": [t.name for t in self._tools],
-                    "n_history_messages": 0,
-                    **self._told(),
-                },
-            )
         self.emit(kind, {**data, "duration_ms": (time.perf_counter() - self._began_s) * 1000})
         self._end()
+
+    def _begin_here(self) -> None:
+        """Say what was asked, when the worker has not."""
+        if any(e.kind == "turn.started" for e in self._log.events):
+            return
+        model = self.agent.model
+        self._log.take(self._log.make("turn.started", {
+            "prompt": self.prompt, "agent": self.agent_name, "model": model.id, "provider": model.provider,
+            "host": model.host, "runtime": self.agent.runtime_name, "tools": [t.name for t in self._tools],
+            "n_history_messages": 0, **self._told(),
+        }))  # fmt: skip
 
     def _end(self) -> None:
         if self._give_up_timer is not None:

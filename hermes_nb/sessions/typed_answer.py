@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.model.content import ContentPart
@@ -10,6 +12,43 @@ from hermes_nb.tools.answer import AnswerError, parse, repair, request
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.order import TurnOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A turn to run.
+
+    Attributes:
+        prompt: What to ask.
+        session_id: The conversation; None continues the agent's own.
+        again: The turn it replaces (see `BoundAgent.submit`).
+        options: Its options.
+    """
+
+    prompt: str | list[ContentPart]
+    session_id: str | None
+    again: bool | str
+    options: TurnOptions
+
+
+def rounds(first: Round, returns: Any) -> Generator[Round, RunResult, RunResult]:
+    """The turns of one run, one or two: takes the result of each and returns the run's.
+
+    Args:
+        first: As the user asked it.
+        returns: The type of the answer; None for none.
+
+    Raises:
+        UsageError: No schema can describe the type.
+    """
+    if returns is None:
+        return (yield first)
+    answer = TypedAnswer(returns)
+    result = yield Round(answer.prompt(first.prompt), first.session_id, first.again, first.options)
+    more = answer.read(result) if result.status == "completed" else None
+    if more is None:
+        return result
+    return answer.read_last((yield Round(more, result.session_id, False, further(first.options))))
 
 
 def further(options: TurnOptions) -> TurnOptions:

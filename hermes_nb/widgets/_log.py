@@ -73,6 +73,13 @@ class Log:
         return bool(self._running)
 
     @property
+    def ended_turns(self) -> set[str]:
+        """Ids of the turns that came to their end."""
+        with self._lock:
+            self.fold()
+            return {turn_id for session_id, turn_id in self._numbers if (session_id, turn_id) not in self._running}
+
+    @property
     def is_live(self) -> bool:
         """Whether it grows."""
         return self.is_followed and self.is_running

@@ -5,22 +5,38 @@ from __future__ import annotations
 import functools
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_nb.host.detect import current
-from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet, Outlet, is_headless, replaces_outputs
+from hermes_nb.host.display_sink import Outlet
+from hermes_nb.host.kernel import KernelHost
 from hermes_nb.host.timer import Timer
+
+if TYPE_CHECKING:
+    from hermes_nb.host.between import Between
+
+
+class CellOutlet(Outlet, Protocol):
+    """Where display messages of a cell go."""
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether nobody can type where it is shown."""
+
+    @property
+    def between(self) -> Between | None:
+        """The ends of cells, where a client hears nothing after the last one."""
 
 
 class Place:
-    """One output of the cell that ran when it was made.
+    """One output of a cell.
 
-    Attributes:
-        is_headless: No person watches: nbclient and papermill allow no input.
+    Args:
+        outlet: The cell's.
     """
 
-    def __init__(self, outlet: Outlet, *, is_headless: bool = False) -> None:
-        self._outlet, self.is_headless = outlet, is_headless
+    def __init__(self, outlet: CellOutlet) -> None:
+        self._outlet = outlet
         self._display_id = uuid.uuid4().hex
 
     @property
@@ -32,6 +48,16 @@ class Place:
     def keeps_place(self) -> bool:
         """Whether the front end is known to replace an output by its display id."""
         return self._outlet.keeps_place
+
+    @property
+    def is_headless(self) -> bool:
+        """No person watches: nbclient and papermill allow no input."""
+        return self._outlet.is_headless
+
+    @property
+    def between(self) -> Between | None:
+        """The ends of cells, where a client hears nothing after the last one."""
+        return self._outlet.between
 
     def show(self, bundle: Mapping[str, Any]) -> None:
         """Show a MIME bundle."""
@@ -52,13 +78,6 @@ def place() -> Place | None:
     """An output of the running cell; None outside a Jupyter kernel."""
     host = current()
     try:
-        if host.name != "kernel":
-            return None
-        caller = host.caller(blocks=False, background=True)
-        publisher, parent = caller.extra["publisher"], caller.parent or {}
+        return Place(host.outlet(host.caller(blocks=False, background=True))) if isinstance(host, KernelHost) else None
     finally:
         host.close()
-    if not hasattr(publisher, "pub_socket"):
-        return Place(CaptureOutlet(publisher))
-    outlet = KernelOutlet(publisher, parent, background=True, keeps_place=replaces_outputs(parent))
-    return Place(outlet, is_headless=is_headless(parent))

@@ -83,7 +83,12 @@ def follow(made: Timeline, hermes: Hermes, session_id: str, *, turn_id: str | No
     """Feed a timeline with what comes to a session, until it is closed; of one turn, until that ends."""
     future = hermes.io.submit(_follow(made, hermes, session_id, turn_id))
     future.add_done_callback(_report(hermes, session_id))
-    made.followed(future.cancel)
+
+    def is_behind() -> bool:
+        ended = {t.id for t in hermes.turns if t.is_done and t.session_id == session_id and turn_id in (None, t.id)}
+        return not future.done() and not ended <= made.ended_turns
+
+    made.followed(future.cancel, is_behind=is_behind)
 
 
 async def _follow(made: Timeline, hermes: Hermes, session_id: str, turn_id: str | None) -> None:

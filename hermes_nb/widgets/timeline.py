@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects
 
 INTERVAL_S = 1 / 30  # between two messages to the browser
+SETTLE_S = 2.0  # at most, that the end of a headless client's cell waits for the static version
 GRACE_S = 2.0  # how long a browser has to say that it keeps a static version itself
 MAX_SPANS_AT_ONCE = 5_000  # a larger log's static version takes a while: it is made in a thread
 
@@ -62,7 +63,9 @@ class Timeline:
         self._is_live = False
         self._is_kept = False
         self._is_seen = True  # until a browser says that it closed the last view
+        self._is_leaving = False
         self._ends: list[Callable[[], object]] = []
+        self._behind: list[Callable[[], bool]] = []
 
     def __repr__(self) -> str:
         self._log.fold()
@@ -74,6 +77,11 @@ class Timeline:
         """The events so far, in order of arrival."""
         self._log.fold()
         return list(self._log.events)
+
+    @property
+    def ended_turns(self) -> set[str]:
+        """Ids of the turns that came to their end."""
+        return self._log.ended_turns
 
     def feed(self, event: Event) -> None:
         """Take an event; what is shown follows, at most 30 times a second."""
@@ -157,6 +165,8 @@ class Timeline:
             print(self.text)
         elif here.can_update:
             self._place = here
+            if here.between is not None:
+                here.between.before_end(self._settle)
             beside = self.bundle() if self._log.n_spans <= MAX_SPANS_AT_ONCE else {"text/plain": repr(self)}
             here.show({**beside, **view_bundle(self.widget)})
         else:
@@ -180,15 +190,32 @@ class Timeline:
 
     def close(self) -> None:
         """Follow no longer; what is shown stays."""
+        if self._place is not None and self._place.between is not None:
+            self._place.between.forget(self._settle)
         for end in self._ends:
             end()
         self._ends.clear()
         self._timer.close()
 
-    def followed(self, end: Callable[[], object]) -> None:
-        """Note that who feeds it goes on until `end` is called: at `close`."""
+    def followed(self, end: Callable[[], object], *, is_behind: Callable[[], bool] | None = None) -> None:
+        """Note that who feeds it goes on until `end` is called: at `close`.
+
+        Args:
+            end: Ends it.
+            is_behind: Whether a turn that has ended has not been fed to its end; None when that can't be told.
+        """
         self._log.is_followed = True
         self._ends.append(end)
+        if is_behind is not None:
+            self._behind.append(is_behind)
+
+    def _settle(self) -> None:
+        """Hold up the end of a cell until the static version of what ended in it is in place."""
+        until_s = time.monotonic() + SETTLE_S
+        while self._place is not None and time.monotonic() < until_s:
+            if not (self._is_due or self._is_leaving or any(is_behind() for is_behind in self._behind)):
+                return
+            time.sleep(0.01)
 
     def _flush_soon(self) -> None:
         if not self._is_due:
@@ -206,6 +233,7 @@ class Timeline:
         if data or was_live != self._is_live:
             view.send(head, [data])
         if (was_live or data) and not self._is_live:  # a turn may begin and end between two looks
+            self._is_leaving = True
             self._timer.call_later(0, self._tell_static)
             is_headless = self._place is not None and self._place.is_headless
             self._timer.call_later(0 if is_headless else GRACE_S, self._leave_static)
@@ -225,6 +253,7 @@ class Timeline:
             view.static = bundle
 
     def _leave_static(self) -> None:
+        self._is_leaving = False
         if not self._is_kept and not self._log.is_live and self._place is not None:
             self.freeze()
 

@@ -18,7 +18,6 @@ from hermes_nb.host.display_sink import (
     WAITING,
     DisplaySink,
     KernelOutlet,
-    Outlet,
     is_headless,
     replaces_outputs,
 )
@@ -30,7 +29,7 @@ from hermes_nb.widgets._comm import load, view_bundle
 from hermes_nb.widgets._line import Line
 from hermes_nb.widgets._pane import Pane
 from hermes_nb.widgets._picture import picture
-from hermes_nb.widgets._place import Place, kernel_timer
+from hermes_nb.widgets._place import CellOutlet, Place, kernel_timer
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.turn import Turn
@@ -59,7 +58,7 @@ class TurnSink:
 
     def __init__(
         self,
-        outlet: Outlet,
+        outlet: CellOutlet,
         timer: Timer,
         budget: Budget,
         *,

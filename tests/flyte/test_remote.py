@@ -17,7 +17,7 @@ from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Call, Fail, Hang, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
 from hermes_nb.views import rows, text
-from tests.flyte.agents import KEY, REMOTE, ask, bind, essence, of_run, opened
+from tests.flyte.agents import KEY, REMOTE, Flyte, ask, bind, essence, of_run, opened
 from tests.flyte.loopback import LoopbackPlane
 from tests.flyte.loopback.state import ABORTED, SUCCEEDED
 from tests.flyte.scripts import TWO_CITIES, asked, body_text, by_turn
@@ -97,6 +97,25 @@ async def test_stop_aborts_the_run(plane: LoopbackPlane, hermes: Hermes) -> None
     run = await flyte.remote.Run.get.aio(name)
     await asyncio.wait_for(run.wait.aio(quiet=True), 20)
     assert plane.run(name).root.phase == ABORTED
+
+
+async def test_a_turn_that_is_refused_says_what_was_asked_and_can_be_resumed(plane: LoopbackPlane, hermes: Hermes) -> None:
+    @tool(approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    with ScriptedModel([Say("Done.")]) as model:
+        bound = bind(hermes, model, pay)
+        refused = await hermes.bind_on(bound, Flyte(**REMOTE)).run("Pay Ada.", show=False)
+        assert refused.status == "failed"
+        assert "[approval]" in refused.error
+        (started,) = (e for e in refused.events if e.kind == "turn.started")
+        assert (started.data["prompt"], started.data["model"]) == ("Pay Ada.", "scripted")
+        (session,) = await hermes.io.awaited((await hermes.io.awaited(hermes.opened_store())).sessions())
+        assert session.title == "Pay Ada."
+        result = await (await bound.resume(show=False)).wait()
+    assert (result.status, result.text, result.turn_id) == ("completed", "Done.", refused.turn_id)
 
 
 async def test_a_word_that_can_not_be_put_in_is_handed_back_and_said(plane: LoopbackPlane, hermes: Hermes) -> None:

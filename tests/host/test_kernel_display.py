@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import nbformat
@@ -122,9 +123,11 @@ def test_any_text_gets_through_the_wire(kernel, name):
 
 
 # -- a saved notebook ----------------------------------------------------------------------------------------------
-def executed(tmp_path, *cells: str) -> nbformat.NotebookNode:
+def executed(tmp_path, *cells: str, between_s: float = 0.0) -> nbformat.NotebookNode:
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in (SETUP, *cells)])
-    NotebookClient(notebook, timeout=60, km=kernel_manager(tmp_path)).execute(cleanup_kc=True)
+    client = NotebookClient(notebook, timeout=60, km=kernel_manager(tmp_path))
+    client.on_cell_executed = lambda **_: time.sleep(between_s)
+    client.execute(cleanup_kc=True)
     return notebook
 
 
@@ -157,6 +160,16 @@ def test_a_background_turn_that_ends_in_a_later_cell_is_saved_in_its_own(tmp_pat
     (output,) = notebook.cells[2].outputs
     assert set(output.data) == TYPES
     assert [o.output_type for o in notebook.cells[3].outputs] == ["stream"]
+
+
+def test_a_background_turn_that_ends_between_two_cells_is_saved(tmp_path):
+    cell = "feeding = Feeding(host, answer_log(50), seconds=0.3, background=True).begin()"
+    is_over = "print(feeding.is_alive())"
+    notebook = executed(tmp_path, IMPORT, cell, is_over, between_s=1.0)
+    assert notebook.cells[3].outputs[0].text == "False\n"
+    (output,) = notebook.cells[2].outputs
+    assert set(output.data) == TYPES
+    assert len(notebook.cells[3].outputs) == 1
 
 
 def test_interleaved_turns_of_two_cells_keep_their_places(tmp_path):

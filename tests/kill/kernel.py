@@ -57,6 +57,12 @@ async def _serve(hermes: Hermes, bound: BoundAgent) -> None:
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         order = json.loads(line)
+        if "gone" in order:
+            while (worker := bound.instance.worker).pid == order["gone"]:  # the turn's end may be heard before its worker's
+                await asyncio.sleep(0.01)
+            await hermes.io.awaited(worker.ensure())
+            _say("ready", worker=worker.pid)
+            continue
         if "run" in order:
             await bound.new_session()
             turn = await bound.start(f"run {order['run']}", show=False)

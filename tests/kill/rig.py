@@ -117,10 +117,10 @@ class Rig:
             done = kernel.hear("done", timeout_s=WAIT_S if is_last else self.random.uniform(0.0, self.turn_s))
             if done is not None or is_last:
                 break
-            kill = self._kill(kernel, started["turn"])
+            killed, kill = kernel.worker, self._kill(kernel, started["turn"])
             if kill.kind == "worker":
                 done = kernel.hear("done", timeout_s=WAIT_S)
-                if done is None:
+                if done is None or not kernel.has_another(killed):
                     self._fault(run, "the kernel did not hear of its worker's end")
                     return
             elif not kill.committed.is_started:
@@ -321,6 +321,11 @@ class Kernel:
             self.worker = message.get("worker") or self.worker
             if message["kind"] == kind:
                 return message
+
+    def has_another(self, worker: int) -> bool:
+        """Wait until a worker that was killed is known to be gone, and the next one is there."""
+        self.tell(gone=worker)
+        return self.hear("ready") is not None and self.worker != worker
 
     def kill(self) -> None:
         self._process.kill()

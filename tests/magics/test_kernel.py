@@ -110,6 +110,11 @@ def test_a_newcomer_gets_an_agent_and_hears_which_model_answers(own_kernel: Kern
     assert "hermes" in kernel.ok("%hermes agent").text
 
 
+def test_a_question_in_the_cell_that_loads_the_extension_is_not_lost_unsaid(own_kernel: Kernel) -> None:
+    cell = own_kernel.run("%load_ext hermes_nb\n%hermes run Who are you?")
+    assert "takes '%hermes run Who are you?' for a wish to see help. Put it into the next cell." in cell.out
+
+
 def test_a_key_of_the_environment_is_named_with_its_host_before_anything_is_asked(own_kernel: Kernel) -> None:
     kernel = own_kernel
     kernel.ok("import os\nos.environ['OPENROUTER_API_KEY'] = 'sk-or-0123456789abcdef'\n%load_ext hermes_nb")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from hermes_nb.testing import Call, Say
 from hermes_nb.views.page import read_report
-from tests.magics.conftest import Asked
-from tests.magics.kernel import Kernel
+from tests.magics.conftest import SETUP, Asked
+from tests.magics.kernel import PROJECT, Kernel
 
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
 
@@ -89,6 +92,21 @@ def test_it_follows_a_turn_and_leaves_its_static_version(ran: Kernel, model: Ask
     assert "It is 3." in left()[-1]["text/html"]
     assert VIEW not in left()[-1]
     ran.finish(waits)
+
+
+def test_nbclient_saves_the_static_version_also_of_the_last_cell(
+    tmp_path: Path, model: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It hears nothing after the last cell; what it hears between two, it drops."""
+    sources = [SETUP.format(url=model.scripted.base_url), "%hermes agent analyst -o bound"]
+    sources += ["from hermes_nb import timeline\ntimeline(bound)", "%hermes run hi"]
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / ".ipython"))
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(s) for s in sources])
+    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    (output,) = notebook.cells[2].outputs
+    assert "You said: hi" in output["data"]["text/html"]
+    assert VIEW not in output["data"]
 
 
 def test_without_the_extra_it_names_the_pip_line(ran: Kernel) -> None:

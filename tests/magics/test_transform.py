@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 from hermes_nb.magics import _subcommand
-from hermes_nb.magics._transform import awaiting
+from hermes_nb.magics._transform import awaiting, misread
 
 
 def waits(line: str) -> bool:
@@ -109,6 +109,20 @@ def test_the_body_is_the_one_of_the_cell(shell: InteractiveShell, head: str, bod
 )
 def test_a_question_mark_is_part_of_the_question(shell: InteractiveShell, source: str, line: str) -> None:
     assert f"get_ipython().run_line_magic('_hermes', {line!r})" in shell.transform_cell(source)
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("%load_ext hermes_nb\n%hermes run Which one?", ["%hermes run Which one?"]),
+        ("%reload_ext hermes_nb\nx = 1\n  %hermes  run a??\n%hermes agent x", ["%hermes  run a??"]),
+        ("%load_ext hermes_nb\n%hermes?\n%hermes run Say it.", []),
+        ("%hermes run Which one?\n%load_ext hermes_nb", []),
+        ("%load_ext other\n%hermes run Which one?", []),
+    ],
+)
+def test_questions_that_ipython_read_before_the_extension_was_loaded_are_found(source: str, lines: list[str]) -> None:
+    assert misread(source) == lines
 
 
 @pytest.mark.parametrize("source", ["%hermes?", "x = '''\n%hermes run a?\n'''", "1 % hermes"])

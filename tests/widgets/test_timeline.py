@@ -136,6 +136,7 @@ def test_the_end_of_a_turn_leaves_the_static_version_where_nobody_keeps_one(betw
 
     class Place:
         is_headless = False
+        between = None
 
         def replace(self, bundle: dict[str, str]) -> None:
             replaced.append(bundle)
@@ -160,7 +161,7 @@ def test_a_front_end_that_keeps_a_static_version_keeps_the_widget() -> None:
     shown = Timeline(load("running"), timer=clock, clock=lambda: clock.now)
     shown.followed(lambda: None)
     view = shown.widget.children[0]
-    shown._place = type("Place", (), {"is_headless": True})()
+    shown._place = type("Place", (), {"is_headless": True, "between": None})()
     view._on_message(view, {"t": "ready", "keeps": True}, [])
     clock.pass_to(1)
     assert "fetch" in view.static["text/html"]

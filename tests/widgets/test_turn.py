@@ -26,6 +26,8 @@ class Cell:
     """A cell as a front end shows it: one output per display id."""
 
     can_update = keeps_place = True
+    is_headless = False
+    between = None
 
     def __init__(self) -> None:
         self.outputs: dict[str, dict[str, Any]] = {}
