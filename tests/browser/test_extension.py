@@ -92,6 +92,8 @@ class Page:
             self.page.wait_for_timeout(300)  # Lab fades
             self.notebook.screenshot(SCREENSHOTS / f"extension-{name}-{theme.lower()}.png")
             assert serious(self.page) == []
+            marks = ", ".join(f".{name}, .{name} *" for name in ("hnb-magic", "hnb-option", "hnb-variable"))
+            assert contrasts(self.notebook, ASK, of=marks, least=4.5) == []
         self.notebook.command("apputils:change-theme", theme="JupyterLab Light")
 
 
