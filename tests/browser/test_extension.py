@@ -322,6 +322,7 @@ def test_an_unfinished_turn_goes_on_by_a_click(page: Page) -> None:
 
 
 def test_the_keyboard_reaches_everything_in_order(page: Page) -> None:
+    page.wait_panel("No turn is running.")  # the panel hears a moment after the cell that it has ended
     page.panel.get_by_role("button", name="Refresh").focus()
     seen = []
     for _ in range(8):
