@@ -21,7 +21,7 @@ from tests.flyte.scripts import TWO_CITIES, n_replies
 from .axe import findings
 from .lab import LabServer
 from .nbcheck import Browser, Notebook
-from .test_builder import settle
+from .test_builder import DEAF, HEARS, settle
 from .test_run import SCREENSHOTS, contrasts, write_notebook
 from .test_timeline import themed
 
@@ -291,10 +291,9 @@ def test_two_tabs_on_one_kernel_submit_one_run(page: Page) -> None:
     for tab, cell in ((page, PROMOTE), (other, TAB)):
         tab.wait(cell, "!v.data.progress && v.data.plan?.may_submit && !v.submit.disabled")
     n_before = len(page.plane.store.runs)
-    at_ms = page.js(PROMOTE, "Date.now()") + 1500
-    for tab, cell in ((page, PROMOTE), (other, TAB)):  # both at one moment, before either has heard of the other
-        later = "setTimeout(() => v._submit(), AT - Date.now())".replace("AT", str(at_ms))
-        tab.js(cell, f"(v.inputs.prompt.value = 'Please fail.', {later})")
+    for script in (DEAF, "(v.inputs.prompt.value = 'Please fail.', v._submit())", HEARS):
+        for tab, cell in ((page, PROMOTE), (other, TAB)):  # each clicks before it has heard of the other
+            tab.js(cell, f"({script}, 1)")
     for tab, cell in ((page, PROMOTE), (other, TAB)):
         tab.wait(cell, "v.data.progress?.is_done && v.data.has_report", timeout_s=180)
     assert len(page.plane.store.runs) == n_before + 1
