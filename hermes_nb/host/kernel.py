@@ -47,9 +47,14 @@ class KernelHost(PlainHost):
         """True: a notebook shows what a turn does."""
         return True
 
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        """The message that the calling thread or task answers: a cell's execute request."""
+        return self._shell.get_parent() or {}
+
     def cell_id(self) -> str | None:
         """Id of the execute request that the calling thread or task belongs to."""
-        header = (self._shell.get_parent() or {}).get("header") or {}
+        header = self.asking.get("header") or {}
         cell_id = header.get("msg_id")
         return None if cell_id is None else str(cell_id)
 

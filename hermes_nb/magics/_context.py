@@ -67,8 +67,10 @@ class Context:
     def hermes(self) -> Hermes:
         """The kernel's Hermes, made at the first use."""
         if self._hermes is None:
+            from hermes_nb.sessions.stage import set_stage
+
             self._hermes = self._open_hermes()
-            self._set_stage(self._hermes)
+            set_stage(self._hermes.host, self._asked_again)
             for _, _, text in self._hermes.warnings:
                 print(text)
         return self._hermes
@@ -77,16 +79,6 @@ class Context:
     def opened_hermes(self) -> Hermes | None:
         """The kernel's Hermes; None when nothing has needed it yet."""
         return self._hermes
-
-    def _set_stage(self, hermes: Hermes) -> None:
-        """Let turns show as widgets, where there are any."""
-        from importlib.util import find_spec
-
-        if hasattr(hermes.host, "stage") and _settings.wants_widgets() and find_spec("anywidget") is not None:
-            from hermes_nb.widgets.turn import Stage
-
-            stage = hermes.host.stage = Stage(self._asked_again)
-            stage.prepare(getattr(self.shell, "get_parent", dict)() or {})
 
     def _asked_again(self, before: Turn, turn: Turn) -> None:
         """A button asked a cell's question again: the cell's variable, and `--again`, mean the new turn."""

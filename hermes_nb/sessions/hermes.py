@@ -87,8 +87,11 @@ class Hermes(Conversations):
             UsageError: `replay` is no recording.
         """  # fmt: skip
         from hermes_nb.host.detect import current
+        from hermes_nb.sessions.stage import set_stage
 
         hermes = cls(state=open_state_dir(state), host=host or current(), runtime=runtime)
+        if host is None:
+            set_stage(hermes.host)
         hermes.replaying = hermes.recording(replay or _settings.replay())
         atexit.register(hermes.close)
         return hermes

@@ -95,12 +95,13 @@ async def turns(
 
 
 async def runs(connection: Connection, *, limit: int = 20) -> list[RunRow]:
-    """Remote runs by their newest event, the last heard of first."""
+    """Remote runs by their newest event, the last heard of first; one that has no name yet is none."""
     rows = await connection.rows(
         f"""SELECT json_extract(e.data, '$.run'), e.session_id, e.turn_id, coalesce(s.agent, ''),
             json_extract(e.data, '$.phase'), coalesce(json_extract(e.data, '$.url'), ''), e.at_unix_s
         FROM events e LEFT JOIN sessions s USING (session_id)
-        WHERE e.rowid IN (SELECT max(rowid) FROM events WHERE kind = '{RUN}' GROUP BY json_extract(data, '$.run'))
+        WHERE e.rowid IN (SELECT max(rowid) FROM events WHERE kind = '{RUN}' AND json_extract(data, '$.run') <> ''
+            GROUP BY json_extract(data, '$.run'))
         ORDER BY e.rowid DESC LIMIT ?""",
         (limit,),
     )

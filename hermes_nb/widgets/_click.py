@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from hermes_nb.errors import HermesNbError
+from hermes_nb.errors import HermesNbError, UsageError
 
 if TYPE_CHECKING:
     from hermes_nb.host.base import Sink
     from hermes_nb.sessions.turn import Turn
 
 
-def act(turn: Turn, message: dict[str, Any], *, sink: Sink) -> tuple[bool, str]:
+def can_promote(turn: Turn) -> bool:
+    """Whether a turn's question can be taken to Flyte from its widget: Flyte is installed, and it did not run there."""
+    return importlib.util.find_spec("flyte") is not None and not turn.agent.runtime_name.startswith("flyte")
+
+
+def act(
+    turn: Turn, message: dict[str, Any], *, sink: Sink, promote: Callable[[Turn], str] | None = None
+) -> tuple[bool, str]:
     """Do what a browser asks of a turn.
 
     Args:
         turn: The turn.
         message: `do`, and what it needs: `text` of a steer, `id` and `answer` of an answer.
         sink: Where a turn that is asked again shows.
+        promote: Opens the form that takes an ended turn's question to Flyte, and says where; None where there is none.
 
     Returns: whether it was done, and a line that says so or why not; "" where the widget shows it anyway.
     """
@@ -36,6 +46,10 @@ def act(turn: Turn, message: dict[str, Any], *, sink: Sink) -> tuple[bool, str]:
             return True, "Asked again."
         if what == "fork":
             return _fork(turn)
+        if what == "promote" and promote is not None:
+            if not turn.is_done:
+                raise UsageError("The turn has not ended. Promote it when it has.")
+            return True, promote(turn)
     except (HermesNbError, RuntimeError) as exc:  # RuntimeError: the Hermes it belongs to is closed
         return False, str(exc)
     return False, f"This widget knows no action {what!r}."

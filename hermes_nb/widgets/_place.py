@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_nb.host.detect import current
+from hermes_nb.host.display_sink import Outlet
 from hermes_nb.host.kernel import KernelHost
+from hermes_nb.host.timer import Timer
 
 if TYPE_CHECKING:
     from hermes_nb.host.between import Between
-    from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet
+
+
+class CellOutlet(Outlet, Protocol):
+    """Where display messages of a cell go."""
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether nobody can type where it is shown."""
+
+    @property
+    def between(self) -> Between | None:
+        """The ends of cells, where a client hears nothing after the last one."""
 
 
 class Place:
-    """One output of the cell that ran when it was made."""
+    """One output of a cell.
 
-    def __init__(self, outlet: KernelOutlet | CaptureOutlet) -> None:
+    Args:
+        outlet: The cell's.
+    """
+
+    def __init__(self, outlet: CellOutlet) -> None:
         self._outlet = outlet
         self._display_id = uuid.uuid4().hex
 
@@ -48,6 +66,12 @@ class Place:
     def replace(self, bundle: Mapping[str, Any]) -> None:
         """Put another in its place, from any thread."""
         self._outlet.send(bundle, display_id=self._display_id, update=True)
+
+
+@functools.cache
+def kernel_timer() -> Timer:
+    """The timer of what is done to outputs later: it lives as long as the kernel, and starts with the first use."""
+    return Timer()
 
 
 def place() -> Place | None:

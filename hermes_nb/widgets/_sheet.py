@@ -15,7 +15,7 @@ from hermes_nb._require import require
 from hermes_nb.host.timer import Timer
 from hermes_nb.tools.secret import environment_masker
 from hermes_nb.widgets._asset import let_through, text
-from hermes_nb.widgets._place import Place, place
+from hermes_nb.widgets._place import Place, kernel_timer, place
 
 WHY = "to show forms and buttons in a notebook"
 GRACE_S = 2.0  # how long a browser that shows it has to say that it keeps the static form itself
@@ -47,7 +47,7 @@ class Sheet:
         timer: Timer | None = None,
     ) -> None:
         self._name, self._data, self._still, self._hear = name, dict(data), still, hear
-        self._timer = timer or _timer()
+        self._timer = timer or kernel_timer()
         self._lock = threading.RLock()
         self._view: Any = None
         self._place: Place | None = None
@@ -65,6 +65,11 @@ class Sheet:
             if self._view is not None:
                 self._view.data = self._data
                 self._view.static = dict(self._still())
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it was shown and is a widget still."""
+        return self._view is not None
 
     @property
     def widget(self) -> Any:
@@ -94,7 +99,12 @@ class Sheet:
         here = place()
         if here is None:
             print(self._still()["text/plain"])
-        elif not here.can_update or here.is_headless or (soon and not here.keeps_place):
+        else:
+            self.show_in(here, soon=soon)
+
+    def show_in(self, here: Place, *, soon: bool = False) -> None:
+        """Show it in an output of any cell; see `show`."""
+        if not here.can_update or here.is_headless or (soon and not here.keeps_place):
             here.show(self._still())
         else:
             self._place = here
@@ -147,11 +157,6 @@ class Sheet:
             except Exception as exc:  # noqa: BLE001 - who clicked must hear of it, and there is no cell to say it in
                 said = environment_masker().text(f"{type(exc).__name__}: {exc}")
                 send({"t": "problem", "text": f"That did not work. {said}"})
-
-
-@functools.cache
-def _timer() -> Timer:
-    return Timer()
 
 
 @functools.cache

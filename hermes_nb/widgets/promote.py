@@ -1,7 +1,7 @@
 """Promoting an agent by clicks: what stands in the way, the target, the run, its report. Also the button in an agent's card.
 
     promotion(bound).show()        # in a cell; `%hermes promote --ui` does so
-    promotion(bound).widget        # to be put beside others, e.g. below a turn
+    promotion(bound).show_in(place)    # in an output of another cell: below a turn that has ended
 
 What stands in the way, and the run, are `hermes_nb.flyte`'s; here is what is shown of them.
 """
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hermes_nb.flyte.plan import Plan
     from hermes_nb.flyte.submission import Progress, Submission
     from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.widgets._place import Place
 
 WAITING = (
     "Promotion: nothing was submitted from here yet. Run the cell in a notebook to do so, or write"
@@ -51,6 +52,8 @@ class Promotion:
         prompt: What is asked there; None means the conversation's last question.
         card: Rows (label, text) of the agent's card, above the button; None for no card.
         is_open: Whether it looks at once, or only when the button is clicked.
+        is_aside: Whether it was opened from something else that has the button: it can be closed, and nothing of it is kept
+            in the notebook until something was found or submitted.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class Promotion:
         prompt: str | None = None,
         card: Sequence[tuple[str, str]] | None = None,
         is_open: bool = True,
+        is_aside: bool = False,
     ) -> None:
         self.bound = bound
         self.submission: Submission | None = None
@@ -70,8 +74,10 @@ class Promotion:
         self._looks = 0
         self._is_submitting = False
         data = {
-            "agent": bound.name, "card": None if card is None else [list(row) for row in card], "is_open": False,
+            "agent": bound.name, "is_aside": is_aside, "sought_unix_s": 0.0,
+            "card": None if card is None else [list(row) for row in card], "is_open": False,
             "is_looking": False, "form": dict(EMPTY), "targets": [], "plan": None, "looked": "", "error": "", "missing": "",
+            "is_submitting": False,
             "progress": None, "result": "", "has_report": False, "n": 0,
             "began_unix_s": 0.0, "ended_unix_s": None,
         }  # fmt: skip
@@ -96,6 +102,15 @@ class Promotion:
         """Show it in the running cell."""
         self.sheet.show(soon=self._card is not None)
 
+    def show_in(self, here: Place) -> None:
+        """Show it in an output of any cell."""
+        self.sheet.show_in(here)
+
+    def seek(self) -> None:
+        """Open it if it was closed, and bring it into sight where it is shown."""
+        self._open()
+        self.sheet.tell(sought_unix_s=time.time())
+
     def _ipython_display_(self) -> None:
         self.show()
 
@@ -104,6 +119,8 @@ class Promotion:
         """The static form by MIME type: card, what was found, run, answer and rows."""
         data = self.sheet.data
         rows = self._rows(data)
+        if data["is_aside"] and (not rows or (data["progress"] is None and not data["is_open"])):
+            return {"text/html": "<div></div>", "text/plain": ""}
         if self._card is None and not rows:
             return {"text/html": f"<div>{html.escape(WAITING)}</div>", "text/plain": WAITING}
         title = f"Agent {self.bound.name}" + ("" if self._card is not None else " on Flyte")
@@ -224,6 +241,7 @@ class Promotion:
                 self._look(form)
                 return
             self._is_submitting = True
+            self.sheet.tell(is_submitting=True, error="")  # so that the same error again is told again
         # Without the lock: the IO loop, which this waits for, may be about to take it.
         try:
             handle, error = self._submitted(plan, form), ""
@@ -232,11 +250,13 @@ class Promotion:
         with self._lock:
             self._is_submitting, self.submission = False, handle
             if handle is None:
-                self.sheet.tell(error=error)
+                self.sheet.tell(is_submitting=False, error=error)
                 return
             kept = {name: form.get(name, value) for name, value in EMPTY.items()}
             told = _told(handle.progress)
-            self.sheet.tell(n=n + 1, form=kept, error="", progress=told, began_unix_s=time.time(), ended_unix_s=None)
+            self.sheet.tell(
+                n=n + 1, form=kept, is_submitting=False, progress=told, began_unix_s=time.time(), ended_unix_s=None
+            )  # fmt: skip
         self.bound.hermes.io.submit(self._follow(handle))
 
     def _submitted(self, plan: Plan, form: Mapping[str, Any]) -> Submission:
@@ -272,17 +292,20 @@ class Promotion:
         self.bound.hermes.io.submit(handle.report_html()).add_done_callback(told)
 
 
-def promotion(bound: BoundAgent, *, prompt: str | None = None, is_open: bool = False) -> Promotion:
+def promotion(
+    bound: BoundAgent, *, prompt: str | None = None, is_open: bool = False, is_aside: bool = False
+) -> Promotion:
     """The button "Promote to Flyte" of an agent, for whoever shows it: `.show()` in a cell, `.widget` beside others.
 
     Args:
         bound: The agent.
         prompt: What is asked there; None means the conversation's last question.
         is_open: Look at once, without a click.
+        is_aside: Another widget has the button (see `Promotion`).
     """
     from hermes_nb.sessions.serving import namespace
 
-    return Promotion(bound, namespace, prompt=prompt, is_open=is_open)
+    return Promotion(bound, namespace, prompt=prompt, is_open=is_open, is_aside=is_aside)
 
 
 def _key(form: Mapping[str, Any]) -> str:

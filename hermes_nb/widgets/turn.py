@@ -13,11 +13,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb.errors import UsageError
 from hermes_nb.host.display_sink import (
     WAITING,
     DisplaySink,
     KernelOutlet,
-    Outlet,
     is_headless,
     replaces_outputs,
 )
@@ -29,9 +29,11 @@ from hermes_nb.widgets._comm import load, view_bundle
 from hermes_nb.widgets._line import Line
 from hermes_nb.widgets._pane import Pane
 from hermes_nb.widgets._picture import picture
+from hermes_nb.widgets._place import CellOutlet, Place, kernel_timer
 
 if TYPE_CHECKING:
     from hermes_nb.sessions.turn import Turn
+    from hermes_nb.widgets.promote import Promotion
 
 BEAT_S = 1.0
 GRACE_S = 4.0  # how long a browser has to say that it draws widgets
@@ -51,11 +53,12 @@ class TurnSink:
         on_decided: Told whether a browser answered.
         on_again: Told of a turn that takes another's place: the old one, the new one.
         grace_s: How long a browser has to answer.
+        late: Runs what comes after a turn's end, when `timer` may have ended with its Hermes; None means `timer`.
     """
 
     def __init__(
         self,
-        outlet: Outlet,
+        outlet: CellOutlet,
         timer: Timer,
         budget: Budget,
         *,
@@ -63,7 +66,9 @@ class TurnSink:
         on_decided: Callable[[bool], None] | None = None,
         on_again: Callable[[Turn, Turn], None] | None = None,
         grace_s: float = GRACE_S,
+        late: Timer | None = None,
     ) -> None:
+        self._late = late or timer
         self._outlet, self._timer, self._budget, self._clock = outlet, timer, budget, clock
         self._on_decided, self._on_again, self._grace_s = on_decided, on_again, grace_s
         self._turn: Turn | None = None
@@ -73,12 +78,13 @@ class TurnSink:
         self._bundle: Mapping[str, str] | None = None
         self._is_kept = self._is_finished = False
         self._n_views = 0
+        self._promotion: Promotion | None = None
         self._display_id = uuid.uuid4().hex
         self._line = Line("turn", self._hear, timer, clock=clock, n_open=lambda: budget.n_open)
         self._lock = self._line.lock
         budget.open()
         self._show(WAITING, update=False)
-        timer.call_later(grace_s, self._give_up)
+        self._late.call_later(grace_s, self._give_up)
         self._beat()
 
     @property
@@ -149,7 +155,7 @@ class TurnSink:
                 self._line.changed(self._pane)
                 self._line.flush()
                 self._line.view.static = dict(bundle)
-                self._timer.call_later(0 if not self._n_views else KEEP_S, self._leave_static)
+                self._late.call_later(0 if not self._n_views else KEEP_S, self._leave_static)
             else:  # shown at once where there are no widgets; where there are, the widget comes
                 both = {**bundle, **view_bundle(self._line.view)}
                 self._outlet.send(both, display_id=self._display_id, update=True)
@@ -203,7 +209,7 @@ class TurnSink:
             self._tell_all()
             if self._bundle is not None:
                 self._line.view.static = dict(self._bundle)
-                self._timer.call_later(KEEP_S, self._leave_static)
+                self._late.call_later(KEEP_S, self._leave_static)
         if is_first and self._on_decided is not None:
             self._on_decided(True)
 
@@ -212,14 +218,31 @@ class TurnSink:
         if turn is None:
             return
         is_mine = message.get("turn") in (None, turn.id)
-        is_done, text = _click.act(turn, message, sink=self) if is_mine else (False, "That turn is no longer shown here.")
+        is_done, text = (
+            _click.act(turn, message, sink=self, promote=self._promote)
+            if is_mine else (False, "That turn is no longer shown here.")
+        )  # fmt: skip
         if message.get("do") == "stop" and not turn.is_done:
             self._pane.is_stopping = True
             self._line.changed(self._pane)
         self._line.tell({"t": "said", "n": message.get("n"), "ok": is_done, "text": text})
 
+    def _promote(self, turn: Turn) -> str:
+        """Open the form below the turn; a second click, or one in another view, brings the same one into sight."""
+        from hermes_nb.widgets.promote import promotion  # not before it is asked for: a turn waits for these imports
+
+        with self._lock:
+            if not _click.can_promote(turn):
+                raise UsageError("Flyte is not installed here, or the turn ran there.")
+            if self._promotion is None or not self._promotion.sheet.is_shown:
+                self._promotion = promotion(turn.agent, prompt=turn.prompt, is_open=True, is_aside=True)
+                self._promotion.show_in(Place(self._outlet))
+            self._promotion.seek()
+        return "The form is below."
+
     def _tell_all(self) -> None:
-        self._line.tell({"t": "all", "turns": [self._pane.whole()]})
+        may_promote = self._turn is not None and _click.can_promote(self._turn)
+        self._line.tell({"t": "all", "turns": [self._pane.whole()], "may_promote": may_promote})
 
     def _beat(self) -> None:
         """A sign of life while a turn runs: what runs in the browser counts on, and a dead kernel shows."""
@@ -233,11 +256,15 @@ class Stage:
     """Makes the places of one kernel's turns.
 
     Args:
+        late: Runs what comes after a turn's end; None means a timer that lives as long as the kernel.
+
+    Attributes:
         on_again: Told of a turn that takes another's place.
     """
 
-    def __init__(self, on_again: Callable[[Turn, Turn], None] | None = None) -> None:
-        self._on_again = on_again
+    def __init__(self, late: Timer | None = None) -> None:
+        self._late = late
+        self.on_again: Callable[[Turn, Turn], None] | None = None
         self._n_silent: dict[str, int] = {}  # how often a client, by its session, has not answered
 
     def prepare(self, parent: Mapping[str, Any]) -> None:
@@ -259,4 +286,4 @@ class Stage:
         def decided(draws: bool) -> None:
             self._n_silent[client] = 0 if draws else self._n_silent.get(client, 0) + 1
 
-        return TurnSink(outlet, timer, budget, on_decided=decided, on_again=self._on_again)
+        return TurnSink(outlet, timer, budget, on_decided=decided, on_again=self.on_again, late=self._late or kernel_timer())

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.testing import Say, ScriptedModel
+from hermes_nb.testing import Call, Say, ScriptedModel
 
 from .axe import findings
 from .lab import LabServer
@@ -20,7 +20,9 @@ from .test_timeline import themed
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
 
 NAME = "builder.ipynb"
-SETUP, FORM, MADE = range(3)
+SETUP, FORM, MADE, ASK, COUNT, TAB, COUNTED = range(7)  # MADE comes in between with the first click
+VIEW = "document.querySelector('.hnbs').hnbs"
+CREATE = f"{VIEW}._create()"
 KEY = "sk-builder-0123456789abcdef"
 
 CELLS = (
@@ -47,6 +49,21 @@ def wait_for(lock: threading.Lock) -> None:
 
 sales = [1, 2, 3]''',
     "%hermes agent --ui",
+    "%%hermes run -a analyst\nWho matters most?",
+    """\
+from hermes_nb.widgets.builder import AgentBuilder
+
+heard, create = [], AgentBuilder._create
+
+def counted(self, *given):
+    heard.append(given)
+    return create(self, *given)
+
+AgentBuilder._create = counted""",
+    """\
+from ipywidgets.widgets.widget import _instances
+next(w for w in _instances.values() if "choices" in getattr(w, "data", {}))""",
+    "print(len(heard), 'heard')",
 )
 
 
@@ -93,7 +110,7 @@ class Page:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     folder = tmp_path_factory.mktemp("notebooks")
-    with ScriptedModel([Say("Ada matters most.")]) as model:
+    with ScriptedModel([Call("top_customers", {"n": 1}), Say("Ada matters most."), Say("Ada still does.")]) as model:
         write_notebook(folder / NAME, list(CELLS))
         env = {"BUILDER_KEY": KEY, "OPENROUTER_API_KEY": "sk-or-v1-0123456789abcdef0123456789"}
         with LabServer(folder, env=env) as lab, Browser(lab, height=2100) as browser:
@@ -173,11 +190,30 @@ def test_the_live_agent_and_the_code_are_the_same_agent(page: Page) -> None:
 def test_a_change_goes_into_the_same_cell_and_keeps_the_conversation(page: Page) -> None:
     n_cells = len(page.sources())
     page.field("Max. model calls of a turn").fill("7")
+    page.field("Max. cost of a session, US$").fill("")  # a call of this model has no known price
     page.click("Change agent")
     page.wait("v.data.n === 2", "the agent to be changed")
     source = f"jupyterapp.shell.currentWidget.content.widgets[{MADE}].model.sharedModel.getSource()"
     page.notebook.wait_for(f"() => {source}.includes('max_turns=7')", "the code to be changed", timeout_s=10)
     assert len(page.sources()) == n_cells
+
+
+def test_who_was_made_answers_with_its_tools(page: Page) -> None:
+    page.notebook.run_cell(MADE)
+    page.notebook.wait_idle()
+    page.notebook.run_cell(ASK)
+    page.notebook.wait_text("Ada matters most.", cell=ASK)
+    page.notebook.wait_idle()
+    assert page.notebook.error_outputs() == []
+    shown = page.notebook.outputs()[ASK]
+    assert "top_customers" in shown
+    assert '"revenue": 1200' in shown
+    first = page.model.requests[0]
+    said = [m["content"] for m in first.messages if m["role"] == "system"]
+    assert "Answer from the data.\nBe brief: it's \"urgent\"." in said[0]
+    offered = {tool["function"]["name"] for tool in first.body["tools"]}
+    assert {"top_customers", "total", "todo"} <= offered
+    page.shoot("answered", cell=ASK)
 
 
 def test_two_views_make_one_agent(page: Page) -> None:
@@ -192,6 +228,30 @@ def test_two_views_make_one_agent(page: Page) -> None:
     assert page.notebook.page.evaluate(f"() => {views}.map(v => v.data.n)") == [n_before + 1] * 2
     page.notebook.page.evaluate("() => { [...jupyterapp.shell.widgets('main')].at(-1).close(); }")
     page.notebook.wait_for(f"() => {views}.length === 1", "one view again", timeout_s=30)
+
+
+def test_two_tabs_on_one_kernel_make_one_agent(page: Page) -> None:
+    page.notebook.run_cell(COUNT)
+    page.notebook.wait_idle()
+    other = Page(page.browser.open(NAME), page.browser, page.model)
+    n_cells = [len(tab.sources()) for tab in (page, other)]
+    other.notebook.run_cell(TAB - 1)  # its copy of the notebook was opened without the new cell
+    for tab in (page, other):
+        tab.wait("v?.data.created && !v.isDead", "the form")
+    n_before = page.notebook.page.evaluate(f"{VIEW}.data.n")
+    at_ms = page.notebook.page.evaluate("Date.now()") + 1500
+    for tab in (page, other):  # both at one moment, before either has heard of the other
+        tab.notebook.page.evaluate(f"() => {{ setTimeout(() => {CREATE}, {at_ms} - Date.now()); }}")
+    for tab in (page, other):
+        tab.wait(f"v.data.n === {n_before + 1}", "one agent")
+    other.notebook.run_cell(COUNTED - 1)
+    other.notebook.wait_text("2 heard", cell=COUNTED - 1)  # each click once
+    said = [tab.notebook.page.evaluate(f"{VIEW}.state.textContent") for tab in (page, other)]
+    assert sum("Another view" in text for text in said) == 1
+    n_new = sum(len(tab.sources()) - n for tab, n in zip((page, other), n_cells, strict=True))
+    assert n_new <= 1  # the code goes to who clicked first, and to nobody else
+    other.notebook.page.close(run_before_unload=False)
+    page.notebook.page.bring_to_front()
 
 
 def test_a_narrow_window_still_fits(page: Page) -> None:
@@ -222,6 +282,9 @@ def test_the_code_runs_in_the_new_kernel(page: Page) -> None:
     page.notebook.wait_idle()
     page.notebook.run_cell(MADE)
     page.notebook.wait_text("Promote to Flyte", cell=MADE)  # the card's widget is there
+    page.notebook.wait_idle()
+    page.notebook.run_cell(ASK)
+    page.notebook.wait_text("Ada still does.", cell=ASK)
     page.notebook.wait_idle()
     assert page.notebook.error_outputs() == []
     settle(page.notebook)

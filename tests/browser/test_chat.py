@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.testing import Call, Hang, Say
 
 from .axe import findings
-from .lab import LabServer
-from .nbcheck import Browser
-from .test_run import SCREENSHOTS, write_notebook
+from .test_run import SCREENSHOTS
 from .test_timeline import themed
-from .test_turn import CELLS as TURN_CELLS
-from .test_turn import Page
+from .turn_page import ANALYST, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
 
 NAME = "chat.ipynb"
+END = "c.log.scrollHeight - c.log.scrollTop - c.log.clientHeight < 2"
 SETUP, CHAT = range(2)
-CELLS = (TURN_CELLS[0], "%hermes chat -a analyst -o talk")
+CELLS = (ANALYST, "%hermes chat -a analyst -o talk")
 
 
 class ChatPage(Page):
@@ -40,17 +37,7 @@ class ChatPage(Page):
         super().shoot(cell, f"chat-{name}")
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChatPage]:
-    folder = tmp_path_factory.mktemp("notebooks")
-    with ScriptedModel([]) as model:
-        write_notebook(folder / NAME, [cell.replace("BASE_URL", model.base_url) for cell in CELLS])
-        with LabServer(folder) as lab, Browser(lab) as browser:
-            notebook = browser.open(NAME)
-            notebook.run_cell(SETUP)
-            notebook.wait_text("analyst", cell=SETUP)
-            notebook.wait_idle()
-            yield ChatPage(notebook, browser, model)
+PAGE = ChatPage
 
 
 def test_an_empty_chat_says_so(page: ChatPage) -> None:
@@ -109,10 +96,29 @@ def test_stop_by_click_leaves_the_chat_usable(page: ChatPage) -> None:
 def test_the_timeline_stands_beside_it(page: ChatPage) -> None:
     page.button(CHAT, "Timeline").click()
     page.notebook.wait_for("() => document.querySelector('.hnbt canvas')", "the timeline", timeout_s=30)
+    page.wait(CHAT, END)  # it grew, being narrower now, and nobody scrolled
     themed(page.notebook, "light")
     page.cell(CHAT).screenshot(path=str(SCREENSHOTS / "turn-chat-timeline.png"))
     page.button(CHAT, "Timeline").click()
     page.notebook.wait_for("() => !document.querySelector('.hnbt canvas')", "no timeline", timeout_s=30)
+
+
+def test_who_scrolls_up_is_left_there_and_at_the_end_it_follows(page: ChatPage) -> None:
+    held = Hang("More ", "of it.\n\nAnd " * 30)
+    page.model.extend([held, Say("That was all.")])
+    page.ask("Go on.")
+    page.wait(CHAT, f"v.state.answer.includes('More') && {END}")
+    page.js(CHAT, "(c.log.scrollTop -= 200, 1)")
+    page.wait(CHAT, "!c.isAtEnd")
+    top = page.js(CHAT, "c.log.scrollTop")
+    held.release()
+    page.wait(CHAT, "v.state.head.status === 'ok' && v.element.innerText.includes('of it.')")
+    assert page.js(CHAT, "c.log.scrollTop") == top > 0
+    page.js(CHAT, "(c.log.scrollTop = c.log.scrollHeight, 1)")
+    page.wait(CHAT, "c.isAtEnd")
+    page.ask("Was that all?")
+    page.wait(CHAT, "v.state.answer === 'That was all.' && v.state.head.status === 'ok'")
+    page.wait(CHAT, END)
 
 
 def test_sessions_are_switched(page: ChatPage) -> None:

@@ -92,6 +92,8 @@ class Page:
             self.page.wait_for_timeout(300)  # Lab fades
             self.notebook.screenshot(SCREENSHOTS / f"extension-{name}-{theme.lower()}.png")
             assert serious(self.page) == []
+            marks = ", ".join(f".{name}, .{name} *" for name in ("hnb-magic", "hnb-option", "hnb-variable"))
+            assert contrasts(self.notebook, ASK, of=marks, least=4.5) == []
         self.notebook.command("apputils:change-theme", theme="JupyterLab Light")
 
 
@@ -320,6 +322,7 @@ def test_an_unfinished_turn_goes_on_by_a_click(page: Page) -> None:
 
 
 def test_the_keyboard_reaches_everything_in_order(page: Page) -> None:
+    page.wait_panel("No turn is running.")  # the panel hears a moment after the cell that it has ended
     page.panel.get_by_role("button", name="Refresh").focus()
     seen = []
     for _ in range(8):

@@ -12,6 +12,7 @@ from .lab import LabServer
 from .nbcheck import Browser
 from .test_extension import CELLS, NAME, SETUP, STORY, Page, serious
 from .test_run import SCREENSHOTS, write_notebook
+from .test_timeline import themed
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(300)]
 
@@ -32,7 +33,12 @@ def test_in_notebook_7_buttons_panel_and_cells_work(tmp_path: Path) -> None:
             page.notebook.command("hermes:panel")  # for the first time, while the kernel is busy
             page.wait_panel("1 turn running.")
             assert page.page.locator(".hnb-magic").inner_text() == "%%hermes"
-            page.notebook.screenshot(SCREENSHOTS / "extension-notebook7.png")
+            for theme in ("light", "dark"):
+                themed(page.notebook, theme)
+                page.page.wait_for_timeout(300)  # it fades
+                page.notebook.screenshot(SCREENSHOTS / f"extension-notebook7-{theme}.png")
+                assert serious(page.page) == []
+            themed(page.notebook, "light")
             page.row("Running turns", "story").get_by_role("button", name="Stop").click()
             page.notebook.wait_idle(timeout_s=20)
             assert page.button("Promote to Flyte").is_visible()

@@ -137,10 +137,10 @@ def test_the_page_was_clean(page: Page) -> None:
     page.browser.assert_clean()
 
 
-def contrasts(notebook: Notebook, cell: int) -> list[str]:
+def contrasts(notebook: Notebook, cell: int, *, of: str = ".jp-OutputArea-output *", least: float = 3) -> list[str]:
     """Texts of a cell's output whose colour is too near to what is behind them (WCAG AA for large text: 3 to 1)."""
     found: list[str] = notebook.page.evaluate(
-        """cell => {
+        """([cell, of, least]) => {
         const rgb = c => (c.match(/[\\d.]+/g) || []).map(Number);
         const light = c => rgb(c).slice(0, 3).map(v => v / 255)
             .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
@@ -148,12 +148,12 @@ def contrasts(notebook: Notebook, cell: int) -> list[str]:
         const behind = e => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
             if ((rgb(c)[3] ?? 1) > 0.5) return c; } return 'rgb(255, 255, 255)'; };
         const area = [...document.querySelectorAll('.jp-Notebook .jp-Cell')][cell];
-        const all = [...area.querySelectorAll('.jp-OutputArea-output *')];
+        const all = [...area.querySelectorAll(of)];
         return all.filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).filter(e => {
             const [a, b] = [light(getComputedStyle(e).color), light(behind(e))].sort((x, y) => y - x);
-            return (a + 0.05) / (b + 0.05) < 3; })
+            return (a + 0.05) / (b + 0.05) < least; })
             .map(e => `${e.textContent.trim().slice(0, 40)} (${getComputedStyle(e).color})`);
         }""",
-        cell,
+        [cell, of, least],
     )
     return found

@@ -4,49 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from hermes_nb.testing import Call, Fail, Hang, Say, ScriptedModel, Step
+from hermes_nb.testing import Call, Fail, Hang, Say
 
-from .lab import LabServer
-from .nbcheck import Browser, Notebook
-from .test_run import SCREENSHOTS, contrasts, write_notebook
-from .test_timeline import themed
+from .turn_page import ANALYST, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
 
 NAME = "turn.ipynb"
 CELLS = (
-    '''\
-%load_ext hermes_nb
-import time
-from hermes_nb import Agent, Model, tool
-
-@tool
-def top_customers(n: int = 3) -> list[dict]:
-    """Customers with the highest revenue."""
-    import matplotlib.pyplot as plt
-    plt.figure(figsize=(3, 2)); plt.bar(["Ada", "Barbara"], [1200, 1010])
-    print("looked at 2 customers")
-    return [{"customer": "Ada", "revenue": 1200}, {"customer": "Barbara", "revenue": 1010}][:n]
-
-@tool(approval=True)
-def delete_rows(table: str, n: int) -> str:
-    """Delete rows."""
-    return f"{n} rows of {table} are gone"
-
-@tool
-def slow(seconds: float) -> str:
-    """Take a while."""
-    time.sleep(seconds)
-    return "done"
-
-analyst = Agent("analyst", instructions="Answer from the data.", tools=[top_customers, delete_rows, slow],
-                toolsets=["clarify"], model=Model("scripted", "custom", base_url="BASE_URL"))
-%hermes agent analyst''',
+    ANALYST,
     "%%hermes run -a analyst -o answer\nWhich customers matter most, and why?",
     "%%hermes run -a analyst\nTell me a very long story.",
     "%%hermes run -a analyst\nClean the table up.",
@@ -55,8 +24,9 @@ analyst = Agent("analyst", instructions="Answer from the data.", tools=[top_cust
     "%%hermes run -a analyst\nFail.",
     "%%hermes run -a analyst\nShow hostile things.",
     "def ask():\n    get_ipython().run_line_magic('hermes', 'run -a analyst Block.')\nask()",
+    "%%hermes run -a analyst\nClean up, and again.",
 )
-SETUP, ASK, STOP, APPROVE, QUESTION, STEER, FAILED, HOSTILE, BLOCKED = range(9)
+SETUP, ASK, STOP, APPROVE, QUESTION, STEER, FAILED, HOSTILE, BLOCKED, ALWAYS = range(10)
 
 ANSWER = """\
 most: they bring **2,210** together.
@@ -82,64 +52,6 @@ BAD = """<script>document.title = 'pwned'</script> <img src=x onerror="document.
 ```html
 <script>document.title = 'pwned'</script>
 ```"""
-
-
-class Page:
-    """The notebook; `cell(n)` is its n-th cell, `js` evaluates an expression with `v`, the view of a cell."""
-
-    def __init__(self, notebook: Notebook, browser: Browser, model: ScriptedModel) -> None:
-        self.notebook, self.browser, self.model = notebook, browser, model
-
-    def cell(self, cell: int) -> Any:
-        return self.notebook.page.locator(".jp-Notebook .jp-Cell").nth(cell)
-
-    def button(self, cell: int, name: str) -> Any:
-        return self.cell(cell).get_by_role("button", name=name, exact=True)
-
-    def cell_view(self, cell: int) -> str:
-        """What names the view of a cell `v`."""
-        root = f"[...document.querySelectorAll('.jp-Notebook .jp-Cell')][{cell}]?.querySelector('.hnbr-turn')"
-        return f"const v = {root}?.hnbr;"
-
-    def js(self, cell: int, expression: str) -> Any:
-        return self.notebook.page.evaluate(f"() => {{ {self.cell_view(cell)} return {expression}; }}")
-
-    def wait(self, cell: int, expression: str, *, timeout_s: float = 30) -> None:
-        script = f"() => {{ {self.cell_view(cell)} try {{ return {expression}; }} catch {{ return false; }} }}"
-        self.notebook.wait_for(script, f"{expression} in cell {cell}", timeout_s=timeout_s)
-
-    def run(self, cell: int, *steps: Step) -> None:
-        self.model.extend(steps)
-        self.notebook.run_cell(cell)
-
-    def status(self, cell: int) -> str:
-        return str(self.js(cell, "v.state.head.status"))
-
-    def shoot(self, cell: int, name: str) -> None:
-        page = self.notebook.page
-        for theme in ("light", "dark"):
-            themed(self.notebook, theme)
-            page.mouse.move(0, 0)
-            self.cell(cell).scroll_into_view_if_needed()
-            page.wait_for_timeout(300)  # Lab fades
-            path = SCREENSHOTS / f"turn-{name}-{theme}.png"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self.cell(cell).screenshot(path=str(path))
-            assert contrasts(self.notebook, cell) == []
-        themed(self.notebook, "light")
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    folder = tmp_path_factory.mktemp("notebooks")
-    with ScriptedModel([]) as model:
-        write_notebook(folder / NAME, [cell.replace("BASE_URL", model.base_url) for cell in CELLS])
-        with LabServer(folder) as lab, Browser(lab) as browser:
-            notebook = browser.open(NAME)
-            notebook.run_cell(SETUP)
-            notebook.wait_text("analyst", cell=SETUP)
-            notebook.wait_idle()
-            yield Page(notebook, browser, model)
 
 
 def test_text_streams_into_the_widget(page: Page) -> None:
@@ -180,6 +92,21 @@ def test_code_goes_into_a_new_cell(page: Page) -> None:
     page.js(ASK, f"jupyterapp.shell.currentWidget.context.model.sharedModel.deleteCell({ASK + 1})")
 
 
+def test_copy_puts_the_answer_on_the_clipboard(page: Page) -> None:
+    tab = page.notebook.page
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.bring_to_front()
+    for button, expected in (
+        (page.button(ASK, "Copy"), "Ada and Barbara matter " + ANSWER),
+        (page.button(ASK, "Copy the code"), 'import pandas as pd\ndf.nlargest(2, "revenue")  # the two'),
+    ):
+        tab.evaluate("() => navigator.clipboard.writeText('something else')")
+        button.click()
+        page.wait(ASK, "v.element.innerText.includes('Copied')", timeout_s=10)
+        assert tab.evaluate("() => navigator.clipboard.readText()") == expected
+        page.wait(ASK, "!v.element.innerText.includes('Copied')")
+
+
 def test_stop_works_by_click_while_the_cell_runs(page: Page) -> None:
     page.run(STOP, Hang("Once upon a time ", "it was never told."))
     page.wait(STOP, "v?.state.answer.includes('Once upon a time')")
@@ -208,6 +135,23 @@ def test_an_approval_is_a_click(page: Page) -> None:
     assert "3 rows of orders are gone" in rows
     assert "4 rows" not in rows
     assert "denied" in rows
+
+
+def test_always_is_asked_once(page: Page) -> None:
+    call = Call("delete_rows", {"table": "orders", "n": 7})
+    page.run(ALWAYS, call, call, Say("Twice cleaned."))
+    page.button(ALWAYS, "Always").click(timeout=20_000)
+    page.notebook.wait_idle(timeout_s=20)
+    page.wait(ALWAYS, "v?.state.answer === 'Twice cleaned.'")
+    assert page.js(ALWAYS, "[...v.state.items.values()].filter(item => item.kind === 'wait').length") == 1
+    assert page.js(ALWAYS, "v.items.innerText").count("7 rows of orders are gone") == 2
+    page.run(ALWAYS, call, Call("delete_rows", {"table": "orders", "n": 8}), Say("Cleaned once more."))
+    page.button(ALWAYS, "Always").wait_for(timeout=20_000)  # other arguments are asked about
+    rows = page.js(ALWAYS, "v.items.innerText")
+    assert "7 rows of orders are gone" in rows
+    assert "8 rows" not in rows
+    page.button(ALWAYS, "Deny").click()
+    page.notebook.wait_idle(timeout_s=20)
 
 
 def test_a_question_is_answered_in_the_widget(page: Page) -> None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
-from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.testing import Call, Hang, Say
 
 from .axe import findings
-from .lab import LabServer
-from .nbcheck import Browser
-from .test_run import SCREENSHOTS, write_notebook
+from .test_run import SCREENSHOTS
 from .test_timeline import themed
-from .test_turn import CELLS as TURN_CELLS
-from .test_turn import Page
+from .turn_page import ANALYST, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(500)]
 
@@ -23,7 +19,7 @@ NAME = "life.ipynb"
 SETUP, ASK, LONG, CPU, MANY, COST, CHAT, TALK, CALLS, GONE = range(10)
 N_DELTAS = 20_000
 CELLS = (
-    TURN_CELLS[0] + '''
+    ANALYST + '''
 
 calls = []
 
@@ -57,6 +53,13 @@ A paragraph with a very long word: {word} and `code_that_is_quite_long_too_{word
 pip install something-with-a-name --and-an-option=value --and-another-option=value --and-one-more=value
 ```
 
+```python
+@tool  # a comment
+def top(n: int = 3) -> list[dict]:
+    \"\"\"The text of it.\"\"\"
+    return sorted([row for row in rows if row is not None], key=len)[:n]
+```
+
 > A quotation, and [a link](https://example.org/{word}).
 
 - one
@@ -65,24 +68,17 @@ pip install something-with-a-name --and-an-option=value --and-another-option=val
 """.format(word="abcdefghij" * 12, cell="some words in a cell")
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    folder = tmp_path_factory.mktemp("notebooks")
-    with ScriptedModel([]) as model:
-        write_notebook(folder / NAME, [cell.replace("BASE_URL", model.base_url) for cell in CELLS])
-        with LabServer(folder) as lab, Browser(lab) as browser:
-            notebook = browser.open(NAME)
-            notebook.run_cell(SETUP)
-            notebook.wait_text("counter", cell=SETUP)
-            notebook.wait_idle()
-            yield Page(notebook, browser, model)
-
-
 def test_a_long_answer_fits_a_narrow_window(page: Page) -> None:
     page.run(LONG, Say(LONG_TEXT, deltas=50, reasoning="First I think about it.\n" * 40))
     page.wait(LONG, "v?.state.head.status === 'ok'", timeout_s=60)
     page.notebook.wait_idle()
     page.shoot(LONG, "long")
+    assert page.js(LONG, "v.element.querySelectorAll('.hljs-meta, .hljs-comment, .hljs-built_in, .hljs-title').length") >= 4
+    for theme in ("light", "dark"):
+        themed(page.notebook, theme)
+        page.notebook.page.wait_for_timeout(300)  # Lab fades
+        assert findings(page.notebook, ".hnbr") == []
+    themed(page.notebook, "light")
     page.cell(LONG).get_by_text("Reasoning").click()
     page.wait(LONG, "v.element.querySelector('.hnbr-reasoning[open] pre').textContent.includes('think about')")
     page.cell(LONG).get_by_text("Reasoning").click()

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,13 +16,15 @@ from hermes_nb.flyte.runtime import Flyte
 from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Hang, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
-from hermes_nb.widgets import promote
+from hermes_nb.widgets import _click, promote
+from hermes_nb.widgets._comm import VIEW
 from hermes_nb.widgets._target import EMPTY, config_of, targets
 from hermes_nb.widgets.promote import INSTALL, WAITING, Promotion, promotion
 from tests.flyte.agents import KEY, REMOTE, bind, opened
 from tests.flyte.loopback import LoopbackPlane
 from tests.flyte.loopback.state import ABORTED
 from tests.flyte.scripts import TWO_CITIES, by_turn
+from tests.widgets.test_turn import EVENTS, FINAL, Rig
 
 
 @pytest.fixture
@@ -153,6 +156,109 @@ async def test_an_empty_question_is_refused_and_the_last_one_is_offered(hermes: 
         assert (await desk.opened())["form"]["prompt"] == "First question?"
         desk.submit(" ")
         assert desk.data["error"] == "Write what the agent is asked there."
+
+
+async def test_the_same_refusal_twice_is_told_twice(
+    plane: LoopbackPlane, hermes: Hermes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A browser hears of what changes: between the two there is nothing to be seen of the first."""
+
+    def refuse(*_: Any) -> None:
+        raise UsageError("No room there.")
+
+    monkeypatch.setattr("hermes_nb.flyte.submission.submit_plan", refuse)
+    with ScriptedModel([]) as model:
+        desk = Desk(bind(hermes, model))
+        await desk.opened()
+        told: list[tuple[bool, str]] = []
+        tell = desk.promotion.sheet.tell
+
+        def note(**changes: Any) -> None:
+            tell(**changes)
+            told.append((desk.data["is_submitting"], desk.data["error"]))
+
+        monkeypatch.setattr(desk.promotion.sheet, "tell", note)
+        for _ in range(2):
+            desk.submit()
+    assert told == [(True, ""), (False, "No room there.")] * 2
+
+
+async def test_an_ended_turns_button_opens_the_form_with_its_question_once(plane: LoopbackPlane, hermes: Hermes) -> None:
+    n_before = len(plane.store.runs)
+    with ScriptedModel(by_turn(TWO_CITIES)) as model:
+        rig = Rig(bind(hermes, model))
+        rig.hear(t="ready", keeps=True)
+        assert rig.of("all")[-1]["may_promote"] is True
+        rig.hear(t="do", n=1, do="promote", turn="t1")
+        assert (rig.of("said")[-1]["ok"], len(rig.cell.outputs)) == (False, 1), "it runs still"
+        rig.feed(*EVENTS)
+        rig.sink.finish(FINAL)
+        rig.turn.is_done = True
+        for n in (2, 3):  # a second click, or one in another view
+            rig.hear(t="do", n=n, do="promote", turn="t1")
+        assert [m["ok"] for m in rig.of("said")[-2:]] == [True, True]
+        made = rig.sink._promotion
+        assert made is not None
+        _, form = rig.cell.outputs.values()  # below the turn, in the same cell
+        assert set(form) == {VIEW, "text/html", "text/plain"}
+        data = made.sheet.data
+        assert (data["form"]["prompt"], data["is_open"], data["sought_unix_s"] > 0) == (rig.turn.prompt, True, True)
+        await until(lambda: not made.sheet.data["is_looking"])
+        filled = {**made.sheet.data["form"], "loopback": True}
+        made.sheet._heard({"t": "look", "form": filled}, lambda _: None)
+        await until(lambda: not made.sheet.data["is_looking"])
+        assert made.sheet.data["plan"]["may_submit"] is True, made.sheet.data
+        for _ in range(2):
+            made.sheet._heard({"t": "submit", "form": filled, "n": 0}, lambda _: None)
+        await until(lambda: made.sheet.data["progress"] and made.sheet.data["progress"]["is_done"])
+    assert made.sheet.data["progress"]["text"] == "Both sunny."
+    assert len(plane.store.runs) == n_before  # its target was this machine
+    assert sum(turn.prompt == rig.turn.prompt for turn in hermes.turns) == 1
+
+
+async def test_a_closed_form_leaves_nothing_and_opens_again(plane: LoopbackPlane, hermes: Hermes) -> None:
+    with ScriptedModel([]) as model:
+        rig = Rig(bind(hermes, model))
+        rig.hear(t="ready", keeps=True)
+        rig.turn.is_done = True
+        rig.hear(t="do", n=1, do="promote", turn="t1")
+        made = rig.sink._promotion
+        assert made is not None
+        made.sheet._heard({"t": "ready", "keeps": True}, lambda _: None)
+        await until(lambda: not made.sheet.data["is_looking"])
+        made.sheet._heard({"t": "close"}, lambda _: None)
+        assert made.bundle() == {"text/html": "<div></div>", "text/plain": ""}
+        rig.hear(t="do", n=2, do="promote", turn="t1")
+        assert (made.sheet.data["is_open"], len(rig.cell.outputs)) == (True, 2)
+        await until(lambda: not made.sheet.data["is_looking"])
+        made.sheet.freeze()  # a front end that keeps no static form
+        rig.hear(t="do", n=3, do="promote", turn="t1")
+        assert len(rig.cell.outputs) == 3
+        again = rig.sink._promotion
+        assert again is not None
+        assert again is not made
+        await until(lambda: not again.sheet.data["is_looking"])
+
+
+@pytest.mark.parametrize(("is_installed", "runtime"), [(False, "process"), (True, "flyte:local")])
+async def test_where_it_can_not_go_to_flyte_a_turn_has_no_button(
+    monkeypatch: pytest.MonkeyPatch, is_installed: bool, runtime: str
+) -> None:
+    find = _click.importlib.util.find_spec
+    gone = None if is_installed else "flyte"
+    monkeypatch.setattr(_click.importlib.util, "find_spec", lambda name: None if name == gone else find(name))
+    rig = Rig(SimpleNamespace(runtime_name=runtime))
+    rig.hear(t="ready", keeps=True)
+    assert rig.of("all")[-1]["may_promote"] is False
+    rig.turn.is_done = True
+    rig.hear(t="do", n=1, do="promote", turn="t1")
+    assert (rig.of("said")[-1]["ok"], len(rig.cell.outputs)) == (False, 1)
+
+
+async def until(is_so: Callable[[], Any]) -> None:
+    async with asyncio.timeout(90):
+        while not is_so():
+            await asyncio.sleep(0.05)
 
 
 async def test_without_flyte_it_says_what_to_install(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:

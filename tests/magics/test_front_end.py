@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -65,9 +66,8 @@ def test_a_notebook_without_widgets_gets_stream_and_answer_as_before(kernel: Ker
     assert "Ada matters most, and Barbara after her." in streamed[-1]["text/plain"]
 
 
-def test_a_client_with_comms_gets_the_widget_and_stops_by_click(kernel: Kernel, model: Asked) -> None:
-    model.answer = lambda request: Say("word " * 200, delay_s=0.1)
-    cell = kernel.start(RUN, allow_stdin=True)
+def stop_by_click(kernel: Kernel, cell: Cell, *, keeps: bool = True) -> None:
+    """Answer as a browser that shows the cell's turn as a widget, and click Stop."""
     opened: dict[str, Any] = {}
 
     def find() -> bool:
@@ -84,8 +84,59 @@ def test_a_client_with_comms_gets_the_widget_and_stops_by_click(kernel: Kernel, 
         kernel.client.shell_channel.send(request)
 
     kernel.until(find)
-    say({"t": "ready", "keeps": True})
+    say({"t": "ready", "keeps": keeps})
     say({"t": "do", "n": 1, "do": "stop"})
     kernel.finish(cell, timeout_s=20)
+
+
+def test_a_client_with_comms_gets_the_widget_and_stops_by_click(kernel: Kernel, model: Asked) -> None:
+    model.answer = lambda request: Say("word " * 200, delay_s=0.1)
+    cell = kernel.start(RUN, allow_stdin=True)
+    stop_by_click(kernel, cell)
     assert cell.error is not None
     assert cell.error["ename"] == "KeyboardInterrupt"
+
+
+PLAIN = """
+from hermes_nb import Agent, Hermes, Model
+async with Hermes.local(state="plain") as plain:
+    instance = await plain.create_instance("demo", agents=[Agent("plain", model=model)])
+    answer = await instance.agent("plain").run("Say a lot.")
+print(answer.status)
+"""
+
+
+@pytest.fixture(scope="module")
+def unloaded(tmp_path_factory: pytest.TempPathFactory, module_model: Asked) -> Iterator[Kernel]:
+    """A kernel where the extension was never loaded."""
+    kernel = Kernel(tmp_path_factory.mktemp("unloaded"))
+    try:
+        url = module_model.scripted.base_url
+        kernel.ok(f"from hermes_nb import Model\nmodel = Model('scripted', 'custom', base_url={url!r}, api_key='sk-x')")
+        yield kernel
+    finally:
+        kernel.close()
+
+
+@pytest.mark.parametrize("keeps", [True, False])
+def test_without_the_extension_a_turn_is_the_same_widget(unloaded: Kernel, model: Asked, keeps: bool) -> None:
+    model.answer = lambda request: Say("word " * 200, delay_s=0.1)
+    cell = unloaded.start(PLAIN, allow_stdin=True)
+    stop_by_click(unloaded, cell, keeps=keeps)
+    assert (cell.status, cell.out) == ("ok", "stopped\n")
+    (first, *_) = cell.contents("display_data")
+    assert VIEW in first["data"]
+    if not keeps:  # its Hermes is closed with the cell; the widget gives way to the text all the same
+        unloaded.until(lambda: VIEW not in cell.shown[0], 20)
+        assert "stopped" in cell.text
+
+
+def test_without_the_extension_others_get_text_as_before(unloaded: Kernel, model: Asked) -> None:
+    model.answer = lambda request: Say("Ada matters most.")
+    cell = bare(unloaded, PLAIN)
+    assert cell.out == "completed\n"
+    assert "Ada matters most." in plain_forms(cell)
+    assert not any(m["header"]["msg_type"].startswith("comm_") for m in cell.messages)
+    headless = unloaded.ok(PLAIN)
+    assert not any(VIEW in data for data in headless.shown)
+    assert "Ada matters most." in headless.text

@@ -153,6 +153,8 @@ async def test_remote_runs_are_listed_by_their_newest_word(store: Store) -> None
         ("r2", "running", "s", "analyst", ""),
     ]  # fmt: skip
     assert [r.run for r in await store.runs(limit=1)] == ["r3"]
+    await store.ingest([event(21, "flyte.run", phase="submitting"), event(22, "flyte.run", run="", phase="submitting")])
+    assert [r.run for r in await store.runs()] == ["r3", "r1", "r2"], "what has no name yet is no run"
 
 
 async def test_a_session_says_how_its_last_turn_ended(store: Store) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,6 +26,8 @@ class Cell:
     """A cell as a front end shows it: one output per display id."""
 
     can_update = keeps_place = True
+    is_headless = False
+    between = None
 
     def __init__(self) -> None:
         self.outputs: dict[str, dict[str, Any]] = {}
@@ -46,7 +49,8 @@ class Asked:
 
     id, prompt, agent_name, is_done = "t1", "Which customers matter most, and why?", "analyst", False
 
-    def __init__(self) -> None:
+    def __init__(self, agent: Any = None) -> None:
+        self.agent = agent or SimpleNamespace(runtime_name="process")
         self.done: list[Any] = []
 
     def stop(self, reason: str) -> None:
@@ -60,8 +64,8 @@ class Asked:
 
 
 class Rig:
-    def __init__(self) -> None:
-        self.clock, self.cell, self.decided, self.turn = Clock(), Cell(), list[bool](), Asked()
+    def __init__(self, agent: Any = None) -> None:
+        self.clock, self.cell, self.decided, self.turn = Clock(), Cell(), list[bool](), Asked(agent)
         self.sink = TurnSink(
             self.cell, self.clock, Budget(), clock=lambda: self.clock.now, on_decided=self.decided.append
         )
@@ -193,7 +197,8 @@ def test_a_cleared_cell_shows_the_turn_again(rig: Rig) -> None:
 
 
 def test_a_client_that_never_answers_is_asked_twice() -> None:
-    clock, stage = Clock(), Stage()
+    clock = Clock()
+    stage = Stage(late=clock)
     parent = {"header": {"session": "client"}}
 
     def place() -> TurnSink | None:

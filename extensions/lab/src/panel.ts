@@ -32,9 +32,10 @@ class Section<T> {
     this._rows = new Rows(this.list, key, make);
   }
 
-  update(all: T[]): void {
+  /** Shows these; `n` counts what is inside them, too. */
+  update(all: T[], n = all.length): void {
     this._rows.update(all);
-    setText(this._count, all.length ? String(all.length) : '');
+    setText(this._count, n ? String(n) : '');
     this.list.hidden = !all.length;
     this.empty.hidden = !!all.length;
   }
@@ -132,7 +133,7 @@ export class HermesPanel extends Widget {
     this._turns.update(state.turns);
     this._agents.update(state.agents);
     this._make.hidden = !state.has_forms;
-    this._sessions.update(tree(state.sessions));
+    this._sessions.update(tree(state.sessions), state.sessions.length);
     this._runs.update(state.runs);
     const n = state.turns.length;
     // Said aloud, so only when it changes.

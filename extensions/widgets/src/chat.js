@@ -59,8 +59,16 @@ export class ChatView {
     this.sizes = new ResizeObserver(() => { if (this.isAtEnd) this.log.scrollTop = this.log.scrollHeight; });
     this.sizes.observe(this.list);
     this.isAtEnd = true;
-    this.log.addEventListener("scroll", () => { this.isAtEnd = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < NEAR; });
+    this.lastTop = 0;
+    this.log.addEventListener("scroll", () => this._scrolled());
     this.refresh();
+  }
+
+  // Only who scrolls up leaves the end: what grew or was made narrower since the last scroll was seen has not moved anybody.
+  _scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.log, isNear = scrollHeight - scrollTop - clientHeight < NEAR;
+    if (isNear) this.isAtEnd = true; else if (scrollTop < this.lastTop) this.isAtEnd = false;
+    this.lastTop = scrollTop;
   }
 
   refresh() { this.isDue ??= requestAnimationFrame(() => { this.isDue = undefined; this._refresh(); }); }

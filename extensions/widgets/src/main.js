@@ -41,7 +41,8 @@ class Single {
       const hadFocus = this.view?.element.contains(document.activeElement);
       this.view?.close();
       this.waiting.remove();
-      this.view = new TurnView(state, { act: m => store.act(m), insert: store.insert, isDead: () => store.isDead, fetch: (turn, k) => store.fetch(turn, k) });
+      this.view = new TurnView(state, { act: m => store.act(m), insert: store.insert, isDead: () => store.isDead, fetch: (turn, k) => store.fetch(turn, k),
+        mayPromote: () => store.mayPromote });
       this.root.append(this.view.element);
       this.root.hnbr = this.view;
       if (hadFocus) this.view.stop.focus();

@@ -17,6 +17,7 @@ export class Store {
     this.n = 0;
     this.isDead = false;
     this.isTold = false;
+    this.mayPromote = false;
     this.take = message => this._take(message);
     model.on("msg:custom", this.take);
     this.onLive = () => setTimeout(() => this._lookAlive());
@@ -73,6 +74,7 @@ export class Store {
     if (kind === "said") { this.asked.get(message.n)?.(message); this.asked.delete(message.n); return; }
     if (kind === "all") {
       this.isTold = true;
+      this.mayPromote = Boolean(message.may_promote);
       this.order = message.turns.map(turn => turn.id);
       this.turns = new Map(message.turns.map(told => {
         const known = this.turns.get(told.id);

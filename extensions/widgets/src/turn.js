@@ -7,9 +7,9 @@ const SILENT_S = 6;
 const SIGNS = { running: "⏳", ok: "✅", error: "❌", stopped: "⏹️", timed_out: "⏱️", killed: "⛔" };
 
 export class TurnView {
-  // state: a `Turn`; act(message): does something in the kernel; host: { insert, isDead, fetch(turn, name), isLast(), mayRetry }
-  constructor(state, { act, insert, isDead, fetch, inChat = false }) {
-    Object.assign(this, { state, act, isDead, inChat });
+  // state: a `Turn`; act(message): does something in the kernel; { insert, isDead, mayPromote, fetch(turn, name) }: the host's
+  constructor(state, { act, insert, isDead, fetch, mayPromote = () => false, inChat = false }) {
+    Object.assign(this, { state, act, isDead, mayPromote, inChat });
     this.rows = new Map();
     this.context = { insert, isDead, fetch: name => fetch(state.id, name), act: message => this._do(message) };
     this.sign = element("span", { class: "hnbr-icon", "aria-hidden": "true" });
@@ -28,7 +28,8 @@ export class TurnView {
     this.copy = button("Copy", () => copyText(state.answer || state.asText(), this.copy), { title: "Copy the answer" });
     this.retry = button("Retry", () => this._do({ do: "retry" }), { title: "Ask the same again; the new turn takes this one's place in the conversation" });
     this.fork = button("Fork here", () => this._do({ do: "fork" }), { title: "Start a conversation that has this one up to here as its beginning" });
-    this.foot = element("div", { class: "hnbr-foot" }, this.line, element("span", { class: "hnbr-buttons" }, this.copy, this.retry, this.fork));
+    this.promote = button("Promote to Flyte", () => this._do({ do: "promote" }), { "data-promotes": "", title: "Take this agent and this question to Flyte: first it shows what stands in the way" });
+    this.foot = element("div", { class: "hnbr-foot" }, this.line, element("span", { class: "hnbr-buttons" }, this.copy, this.retry, this.fork, this.promote));
     this.announce = element("div", { class: "hnbr-unseen", role: "status", "aria-live": "polite" });
     this.element = element("section", { class: "hnbr-turn", "aria-label": `Turn of ${state.head.agent || "the agent"}` },
       this.bar, this.form, this.items, this.said, this.foot, this.announce);
@@ -75,6 +76,7 @@ export class TurnView {
     this.foot.classList.toggle("hnbr-live", isRunning);
     this.copy.hidden = isRunning;
     this.retry.hidden = this.fork.hidden = isRunning || this.isDead();
+    this.promote.hidden = this.retry.hidden || !this.mayPromote();
     this._tick();
     this._say(isCutOff ? "The kernel that ran this turn is gone." : `${head.agent}: ${isRunning ? head.doing : head.word}`);
   }
@@ -94,7 +96,7 @@ export class TurnView {
 
   _do(message) {
     return this.act({ ...message, turn: this.state.id }).then(said => {
-      this.said.textContent = said.text && !["Stopping.", "Answered.", "Asked again."].includes(said.text) ? said.text : "";
+      this.said.textContent = said.text && !["Stopping.", "Answered.", "Asked again.", "The form is below."].includes(said.text) ? said.text : "";
       this.said.classList.toggle("hnbr-error", !said.ok);
       if (!said.ok) this.stop.disabled = false;
       return said;

@@ -3,6 +3,8 @@
 const STEPS = [["submitting", "Submitted"], ["queued", "Queued"], ["running", "Running"], ["over", "Done"]];
 const OVER = { completed: "Done", failed: "Failed", stopped: "Stopped", timed_out: "Timed out", max_turns: "Out of turns" };
 
+const SOUGHT_S = 30;
+
 class PromoteView extends SheetView {
   constructor(model, el) {
     super(model, el, "Promote to Flyte");
@@ -39,15 +41,17 @@ class PromoteView extends SheetView {
     this.found = element("div", { class: "hnbs-found", "aria-live": "polite" });
     this.submit = element("button", { type: "submit", class: "hnbs-main" }, "Submit the run");
     this.look = button("Look again", () => this._look());
+    this.closer = button("Close", () => { this._toggle(); this.root.closest(".jp-OutputArea")?.querySelector("[data-promotes]")?.focus({ preventScroll: true }); }, { hidden: true, title: "Close this form; nothing was sent" });
     this.told = element("div", { class: "hnbs-state" });
     this.form = element("form", { novalidate: true, "aria-label": "Promotion" }, field("Question", this.inputs.prompt, "What the agent is asked there, with the conversation so far."),
       this.targetField, this.named, check("yes", "Run tools that ask for approval unasked: nobody is there to answer"),
       check("loopback", "The model's address on this machine can be reached from there, too"), this.found,
-      element("div", { class: "hnbs-actions" }, this.submit, this.look, this.told));
+      element("div", { class: "hnbs-actions" }, this.submit, this.look, this.closer, this.told));
     this.run = element("div", { class: "hnbs-run", hidden: true });
     this.panel.append(element("h3", {}), this.form, this.run);
     this.form.addEventListener("submit", event => { event.preventDefault(); this._submit(); });
     this.form.addEventListener("input", event => {
+      this._forget();
       if (event.target.name === "prompt") { this._enable(); return; }
       this._follow();
       clearTimeout(this.looking);
@@ -81,6 +85,16 @@ class PromoteView extends SheetView {
     this.send({ t: "submit", form: this.values(), n: this.data.n });
   }
 
+  // What was said of an earlier try no longer holds once something is changed. What was found by looking stays.
+  _forget() {
+    this.inputs.prompt.removeAttribute("aria-invalid");
+    if (this.data.is_submitting) return;
+    this.told.replaceChildren();
+    if (!this.data.error || !this.data.plan) return;
+    this.forgotten = this.data.error;
+    this._drawFound();
+  }
+
   // A button that is disabled loses the focus; what takes its place gets it.
   _disable(control) {
     this.lostFocus = document.activeElement === control;
@@ -94,8 +108,8 @@ class PromoteView extends SheetView {
   }
 
   _enable() {
-    const { plan, is_looking: isLooking } = this.data;
-    this.submit.disabled = isLooking || !!this.looking || !plan?.may_submit;
+    const { plan, is_looking: isLooking, is_submitting: isSubmitting } = this.data;
+    this.submit.disabled = isLooking || isSubmitting || !!this.looking || !plan?.may_submit;
   }
 
   // -- drawing -----------------------------------------------------------------------------------------------------
@@ -111,11 +125,25 @@ class PromoteView extends SheetView {
     shown.hidden = false;
     if (data.progress) this._drawRun();
     if (hadFocus) (data.progress ? this.run.querySelector("button") : this.inputs.prompt)?.focus({ preventScroll: true });
+    if (data.sought_unix_s > (this.sought ?? 0)) { this.sought = data.sought_unix_s; this._seek(); }
+  }
+
+  // Into sight, with the focus: asked for by a button elsewhere, in this view of the notebook and not long ago.
+  _seek(nTries = 100) {
+    if (Math.abs(Date.now() / 1000 - this.sought) > SOUGHT_S) return;
+    if (!this.root.isConnected || !this.root.clientHeight) { if (nTries) requestAnimationFrame(() => this._seek(nTries - 1)); return; }
+    const notebook = this.root.closest(".jp-Notebook");
+    if (notebook && document.activeElement !== document.body && !notebook.contains(document.activeElement)) return;
+    this.root.scrollIntoView({ block: "nearest" });
+    (this.data.progress ? this.run.querySelector("button") : this.inputs.prompt)?.focus({ preventScroll: true });
   }
 
   _drawCard() {
-    const { card, agent, is_open: isOpen } = this.data;
-    this.opener.hidden = !card && isOpen;
+    const { card, agent, is_open: isOpen, is_aside: isAside } = this.data;
+    this.opener.hidden = isAside || (!card && isOpen);
+    this.closer.hidden = !isAside;
+    this.root.hidden = isAside && !isOpen;
+    this.root.classList.toggle("hnbs-aside", isAside);
     this.opener.setAttribute("aria-expanded", String(isOpen));
     this.opener.textContent = isOpen ? "Close the promotion" : "Promote to Flyte";
     const key = JSON.stringify(card);
@@ -145,10 +173,12 @@ class PromoteView extends SheetView {
   }
 
   _drawFound() {
-    const { plan, error, missing, is_looking: isLooking } = this.data, key = JSON.stringify([plan, error, missing, isLooking]);
+    const { plan, missing, is_looking: isLooking, is_submitting: isSubmitting } = this.data;
+    if (!this.data.error) this.forgotten = "";
+    const error = this.data.error === this.forgotten ? "" : this.data.error, key = JSON.stringify([plan, error, missing, isLooking, isSubmitting]);
     if (key === this.foundKey) return;
     this.foundKey = key;
-    this.told.replaceChildren();
+    this.told.replaceChildren(...(isSubmitting ? ["Submitting ..."] : []));
     const parts = [];
     if (isLooking) parts.push(element("p", { class: "hnbs-hint" }, "Looking for what stands in the way ..."));
     else {
