@@ -26,7 +26,7 @@ KERNEL = (
     "tests/host/test_kernel_loop.py", "tests/host/test_kernel_stop.py", "tests/host/test_kernel_display.py",
     "tests/magics/test_kernel.py", "tests/magics/test_loop.py", *(f"{RUNS}[{name}]" for name in ("01_hello", "04_timeline")),
 )  # fmt: skip
-BROWSER = ("tests/browser/test_hello.py", "tests/browser/test_run.py", "tests/browser/test_timeline.py")
+BROWSER = ("tests/browser",)
 FRAMES = (
     "tests/views/test_frame.py", "tests/views/test_agreement.py", "tests/tools/test_result.py",
     "tests/tools/test_describe.py", "tests/tools/test_variable.py", f"{RUNS}[06_real_data]",
@@ -53,6 +53,7 @@ class Cell:
 
 CELLS = (
     *(Cell(f"ipykernel-{v}", KERNEL, (f"ipykernel=={v}.*",)) for v in ("6.29", "7.1", "7.4")),
+    Cell("browser-7.1", BROWSER, ("ipykernel==7.1.*",)),  # clicks are heard since ipykernel 7
     *(Cell(f"jupyterlab-{v}", BROWSER, (f"jupyterlab=={v}.*",)) for v in ("4.4", "4.6")),
     *(Cell(f"plotly-{v}", (*FIGURES, *FRAMES), (f"plotly=={v}.*",)) for v in ("5", "6", "7")),
     *(Cell(f"pandas-{v}", FRAMES, (f"pandas=={v}.*",)) for v in ("2", "3")),
