@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 
 import pytest
 
@@ -16,6 +17,8 @@ def pytest_configure(config: pytest.Config) -> None:
     # Before any fixture, and in each of xdist's processes: a test must never find, let alone spend, a real key.
     for name in (*KEY_VARIABLES, *_OURS):
         os.environ.pop(name, None)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: what it starts would be deaf
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if importlib.util.find_spec("hypothesis") is not None:  # an example's time says how busy the machine is, no more
         from hypothesis import settings
 
