@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+from hermes_nb import _syntax
 from hermes_nb.engine.offline_fit import Option
 from hermes_nb.engine.offline_profile import Param, Profile
 from hermes_nb.engine.offline_scene import Scene
@@ -22,7 +23,7 @@ def literal_call(text: str, profile: Profile) -> dict[str, Any] | None:
         return None
     source = text[match.end() - 1 : end]
     try:
-        call = ast.parse(f"f{source}", mode="eval").body
+        call = _syntax.undisturbed(lambda: ast.parse(f"f{source}", mode="eval")).body
     except (SyntaxError, ValueError):
         return None
     if not isinstance(call, ast.Call):

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from hermes_nb import _syntax
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte.plan import Plan
 from hermes_nb.flyte.scan import class_source, functions_in, is_of_notebook, used_by
@@ -92,7 +93,7 @@ def source(plan: Plan) -> str:
         "",
     ]
     text = "\n".join(lines)
-    ast.parse(text)
+    _syntax.parse(text)
     return text
 
 
@@ -125,7 +126,7 @@ class _Parts:
         text = class_source(cls, user)
         if text is None:
             raise UsageError(f"The source of class {cls.__name__!r}, used by tool {tool.name!r}, can't be found.")
-        for found in ast.walk(ast.parse(text)):
+        for found in ast.walk(_syntax.parse(text)):
             name = found.id if isinstance(found, ast.Name) else ""
             if name in user.__globals__ and name not in self._seen:
                 self._seen.add(name)
@@ -151,7 +152,7 @@ class _Parts:
 
 def _in_signature(function: types.FunctionType, tool: Tool) -> Iterator[tuple[str, Any]]:
     """Names of the notebook in annotations and defaults, with their values now."""
-    node = ast.parse(_source(function, tool)).body[0]
+    node = _syntax.parse(_source(function, tool)).body[0]
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):  # a lambda
         return
     for part in (node.args, node.returns):
@@ -197,7 +198,7 @@ def _tool(tool: Tool) -> Iterator[str]:
 
 
 def _without_decorators(text: str) -> list[str]:
-    node = ast.parse(text).body[0]
+    node = _syntax.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     return text.splitlines()[node.lineno - 1 :]
 
@@ -249,7 +250,7 @@ def _quoted(text: str) -> str:
 
 def entry(path: str | Path) -> str:
     """The name of the exported agent's function, for `flyte run`."""
-    body = ast.parse(Path(path).read_text(encoding="utf-8")).body
+    body = _syntax.parse(Path(path).read_text(encoding="utf-8")).body
     return next(node.name for node in reversed(body) if isinstance(node, ast.AsyncFunctionDef))
 
 

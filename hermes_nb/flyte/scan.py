@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_nb import _syntax
 from hermes_nb.flyte.finding import Site
 
 TYPE_CHECKING = False
@@ -120,7 +121,7 @@ def class_source(cls: type, user: types.FunctionType) -> str | None:
     for file in dict.fromkeys([*own, user.__code__.co_filename, *cells]):
         text = "".join(linecache.getlines(file))
         try:
-            body = ast.parse(text).body
+            body = _syntax.parse(text).body
         except SyntaxError:  # a cell with magics
             continue
         for node in reversed(body):

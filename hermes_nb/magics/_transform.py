@@ -26,6 +26,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from hermes_nb import _syntax
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -185,7 +187,7 @@ def awaiting(text: str, waits: Callable[[str], bool]) -> str | None:
         The new source; None when nothing is to be awaited or the source can't be parsed.
     """
     try:
-        tree = ast.parse(text)
+        tree = _syntax.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     calls = [call for call in _top_level_calls(tree.body) if waits(_line(call))]

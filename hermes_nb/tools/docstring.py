@@ -13,6 +13,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hermes_nb import _syntax
+
 _PARAMETERS = frozenset(
     "args arguments params parameters attributes".split()  # the last: fields of a class
     + [f"{kind} {word}" for kind in ("keyword", "other") for word in ("args", "arguments", "params", "parameters")]
@@ -70,6 +72,10 @@ def parse(text: str | None, names: Collection[str] = ()) -> Docstring:
     lines = inspect.cleandoc(text.expandtabs(4)).splitlines()
     if not _ANY_SECTION.search("\n".join(lines)):
         return Docstring(_tidy(lines))
+    return _syntax.undisturbed(lambda: _read(lines, names))  # griffe parses the types that stand in a docstring
+
+
+def _read(lines: list[str], names: Collection[str]) -> Docstring:
     reader = _Reader(lines, names)
     reader.read()
     return Docstring(_tidy(reader.text) or reader.returns, reader.parameters)
