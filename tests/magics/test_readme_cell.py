@@ -12,10 +12,6 @@ from tests.magics.kernel import Kernel
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
-DATA = """
-import pandas as pd
-df = pd.DataFrame({"customer": ["Ada", "Grace", "Alan", "Barbara"], "revenue": [1200, 950, 430, 1010]})
-"""
 
 
 def test_the_first_cells_run_as_they_stand(tmp_path: Path) -> None:
@@ -24,7 +20,6 @@ def test_the_first_cells_run_as_they_stand(tmp_path: Path) -> None:
     assert len(cells) == 3
     kernel = Kernel(tmp_path, {"HERMES_NB_MODEL": "offline"})
     try:
-        kernel.ok(DATA)
         for cell in cells:
             kernel.ok(cell.rstrip("\n"))
         assert kernel.ok("print(answer.status, answer.tools[0].name)").out == "completed top_customers\n"
