@@ -29,9 +29,10 @@ class Between:
         events.register("pre_run_cell", self._begin)
         events.register("post_run_cell", self._end)
 
-    def sent(self, display_id: str, send: Callable[[], None]) -> None:
-        """Note an update that was just sent; `send` sends it again, at the start of the next cell if none runs now."""
+    def update(self, display_id: str, send: Callable[[], None]) -> None:
+        """Send an update now, and if no cell runs again at the start of the next. No cell begins or ends meanwhile."""
         with self._lock:
+            send()
             if not self._is_running:
                 self._again[display_id] = send
 
@@ -48,8 +49,8 @@ class Between:
         with self._lock:
             self._is_running = True
             again, self._again = self._again, {}
-        for send in again.values():
-            send()
+            for send in again.values():  # under the lock: nothing newer may be overtaken
+                send()
 
     def _end(self, _: object = None) -> None:
         for wait in list(self._ends):

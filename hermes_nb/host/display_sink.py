@@ -155,9 +155,10 @@ class KernelOutlet:
 
     def send(self, data: Mapping[str, Any], *, display_id: str, update: bool) -> None:
         """See `Outlet.send`."""
-        self._send(data, display_id, update)
         if update and self.between is not None:
-            self.between.sent(display_id, lambda: self._send(data, display_id, update))
+            self.between.update(display_id, lambda: self._send(data, display_id, update))
+        else:
+            self._send(data, display_id, update)
 
     def _send(self, data: Mapping[str, Any], display_id: str, update: bool) -> None:
         import contextvars
