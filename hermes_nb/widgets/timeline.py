@@ -210,10 +210,14 @@ class Timeline:
             self._behind.append(is_behind)
 
     def _settle(self) -> None:
-        """Hold up the end of a cell until the static version of what ended in it is in place."""
+        """Hold up the end of a cell until the static version of what ended in it is in place; once too long, no more."""
         until_s = time.monotonic() + SETTLE_S
-        while self._place is not None and time.monotonic() < until_s:
-            if not (self._is_due or self._is_leaving or any(is_behind() for is_behind in self._behind)):
+        while self._place is not None and (
+            self._is_due or self._is_leaving or any(is_behind() for is_behind in self._behind)
+        ):
+            if time.monotonic() > until_s:  # what can't be stored never comes
+                if self._place.between is not None:
+                    self._place.between.forget(self._settle)
                 return
             time.sleep(0.01)
 

@@ -248,3 +248,17 @@ def test_without_the_extra_all_but_the_widget_works(package: str, monkeypatch: p
 def test_the_window_shows_it() -> None:
     assert hermes_nb.timeline is timeline
     assert hermes_nb.Timeline is Timeline
+
+
+def test_a_turn_that_never_comes_holds_up_one_cell_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_nb.widgets.timeline.SETTLE_S", 0.02)
+    forgotten: list[object] = []
+    shown = Timeline(timer=Clock())
+    shown.followed(lambda: None, is_behind=lambda: True)
+    between = type("Between", (), {"forget": lambda self, wait: forgotten.append(wait)})()
+    shown._place = type("Place", (), {"is_headless": True, "between": between})()
+    shown._settle()
+    assert forgotten == [shown._settle]
+    shown._behind[:] = [lambda: False]
+    shown._settle()
+    assert len(forgotten) == 1
