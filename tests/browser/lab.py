@@ -21,8 +21,12 @@ from typing import Any, Self
 
 LAB_EXTENSION = Path(__file__).resolve().parents[2] / "hermes_nb" / "labextension"
 DARK = {"@jupyterlab/apputils-extension:themes": {"theme": "JupyterLab Dark"}}
-# All cells are in the page, also those below the fold.
-_SETTINGS: dict[str, Mapping[str, Any]] = {"@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"}}
+_SETTINGS: dict[str, Mapping[str, Any]] = {
+    # All cells are in the page, also those below the fold.
+    "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
+    # A file changes when a test saves it, not after two minutes.
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+}
 
 
 class CheckError(AssertionError):
