@@ -82,6 +82,10 @@ class Page:
         """Take a cell away that a button added, so that the others keep their numbers."""
         self.select(cell)
         self.notebook.command("notebook:delete-cell")
+        # Lab takes the focus back when it has scrolled, which may be later.
+        self.page.evaluate(
+            "async () => { const c = jupyterapp.shell.currentWidget.content; await c.scrollToItem(c.activeCellIndex, 'auto', 0); }"
+        )
 
     def shoot(self, name: str) -> None:
         self.page.mouse.move(0, 0)
