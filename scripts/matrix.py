@@ -27,8 +27,6 @@ KERNEL = (
     "tests/magics/test_kernel.py", "tests/magics/test_loop.py", *(f"{RUNS}[{name}]" for name in ("01_hello", "04_timeline")),
 )  # fmt: skip
 BROWSER = ("tests/browser",)
-# What is promised on JupyterLab 4.4; the README says what is not.
-CELLS_ONLY = tuple(f"tests/browser/test_{n}.py" for n in "hello run turn turn_life chat timeline unloaded".split())
 FRAMES = (
     "tests/views/test_frame.py", "tests/views/test_agreement.py", "tests/tools/test_result.py",
     "tests/tools/test_describe.py", "tests/tools/test_variable.py", f"{RUNS}[06_real_data]",
@@ -56,7 +54,7 @@ class Cell:
 CELLS = (
     *(Cell(f"ipykernel-{v}", KERNEL, (f"ipykernel=={v}.*",)) for v in ("6.29", "7.1", "7.4")),
     Cell("browser-7.1", BROWSER, ("ipykernel==7.1.*",)),  # clicks are heard since ipykernel 7
-    Cell("jupyterlab-4.4", CELLS_ONLY, ("jupyterlab==4.4.*",)),
+    Cell("jupyterlab-4.4", BROWSER, ("jupyterlab==4.4.*",)),
     Cell("jupyterlab-4.6", BROWSER, ("jupyterlab==4.6.*",)),
     *(Cell(f"plotly-{v}", (*FIGURES, *FRAMES), (f"plotly=={v}.*",)) for v in ("5", "6", "7")),
     *(Cell(f"pandas-{v}", FRAMES, (f"pandas=={v}.*",)) for v in ("2", "3")),

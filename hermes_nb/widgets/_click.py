@@ -19,7 +19,7 @@ def can_promote(turn: Turn) -> bool:
 
 
 def act(
-    turn: Turn, message: dict[str, Any], *, sink: Sink, promote: Callable[[Turn], str] | None = None
+    turn: Turn, message: dict[str, Any], *, sink: Sink, promote: Callable[[Turn], None] | None = None
 ) -> tuple[bool, str]:
     """Do what a browser asks of a turn.
 
@@ -27,7 +27,7 @@ def act(
         turn: The turn.
         message: `do`, and what it needs: `text` of a steer, `id` and `answer` of an answer.
         sink: Where a turn that is asked again shows.
-        promote: Opens the form that takes an ended turn's question to Flyte, and says where; None where there is none.
+        promote: Opens the form that takes an ended turn's question to Flyte; None where there is none.
 
     Returns: whether it was done, and a line that says so or why not; "" where the widget shows it anyway.
     """
@@ -35,21 +35,22 @@ def act(
     try:
         if what == "stop":
             turn.stop("user")
-            return True, "Stopping."
+            return True, ""
         if what == "steer":
             return _steer(turn, str(message.get("text") or ""))
         if what == "answer":
             turn.approve(str(message.get("id")), str(message.get("answer")))
-            return True, "Answered."
+            return True, ""
         if what == "retry":
             turn.again(sink)
-            return True, "Asked again."
+            return True, ""
         if what == "fork":
             return _fork(turn)
         if what == "promote" and promote is not None:
             if not turn.is_done:
                 raise UsageError("The turn has not ended. Promote it when it has.")
-            return True, promote(turn)
+            promote(turn)
+            return True, ""
     except (HermesNbError, RuntimeError) as exc:  # RuntimeError: the Hermes it belongs to is closed
         return False, str(exc)
     return False, f"This widget knows no action {what!r}."

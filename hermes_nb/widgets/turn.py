@@ -227,7 +227,7 @@ class TurnSink:
             self._line.changed(self._pane)
         self._line.tell({"t": "said", "n": message.get("n"), "ok": is_done, "text": text})
 
-    def _promote(self, turn: Turn) -> str:
+    def _promote(self, turn: Turn) -> None:
         """Open the form below the turn; a second click, or one in another view, brings the same one into sight."""
         from hermes_nb.widgets.promote import promotion  # not before it is asked for: a turn waits for these imports
 
@@ -238,7 +238,6 @@ class TurnSink:
                 self._promotion = promotion(turn.agent, prompt=turn.prompt, is_open=True, is_aside=True)
                 self._promotion.show_in(Place(self._outlet))
             self._promotion.seek()
-        return "The form is below."
 
     def _tell_all(self) -> None:
         may_promote = self._turn is not None and _click.can_promote(self._turn)

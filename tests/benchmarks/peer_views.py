@@ -28,6 +28,7 @@ from pathlib import Path
 PACKAGES = {"MLflow": "mlflow", "Phoenix": "arize-phoenix"}
 PORTS = {"MLflow": 5801, "Phoenix": 6006}
 LIMIT_S = 120
+LOG_LIMIT_S = 600
 
 # Run in the viewers' environment: logs N spans and prints the seconds it took and the address of the trace.
 LOG_MLFLOW = """
@@ -150,9 +151,17 @@ def main() -> int:
             for n in map(int, options.spans.split(",")):
                 home = Path(tempfile.mkdtemp(dir=scratch))
                 with server(name, python, home) as url:
-                    logged = subprocess.run(
-                        [str(python), "-c", LOG[name], str(n), url], capture_output=True, text=True, check=True, timeout=600
-                    )
+                    try:
+                        logged = subprocess.run(
+                            [str(python), "-c", LOG[name], str(n), url],
+                            capture_output=True, text=True, check=True, timeout=LOG_LIMIT_S,
+                        )  # fmt: skip
+                    except subprocess.TimeoutExpired:
+                        print(f"{n:,} spans, {name}: logging > {LOG_LIMIT_S} s", flush=True)
+                        continue
+                    except subprocess.CalledProcessError as exc:
+                        print(f"{n:,} spans, {name}: logging failed: {exc.stderr.strip().splitlines()[-1:]}", flush=True)
+                        continue
                     seconds, address = logged.stdout.split()[-2:]
                     paint_s, megabytes = opened(address)
                 paint = f"> {LIMIT_S} s" if paint_s is None else f"{paint_s:.2f} s"

@@ -96,7 +96,7 @@ export class TurnView {
 
   _do(message) {
     return this.act({ ...message, turn: this.state.id }).then(said => {
-      this.said.textContent = said.text && !["Stopping.", "Answered.", "Asked again.", "The form is below."].includes(said.text) ? said.text : "";
+      this.said.textContent = said.text;
       this.said.classList.toggle("hnbr-error", !said.ok);
       if (!said.ok) this.stop.disabled = false;
       return said;
