@@ -11,6 +11,7 @@ from typing import Any
 
 from hermes_nb.model.agent import OFFLINE, Agent, Model
 
+WIDTH = 88  # characters of a line; a longer one has each of its parts on a line of its own
 NEW_KEY_VARIABLE = "HERMES_NB_MODEL_KEY"  # for a key that is in no variable of the environment
 _ORDER = (
     "instructions", "model", "provider", "tools", "toolsets", "max_turns", "config", "profile_options", "session_options",
@@ -66,14 +67,14 @@ def agent_code(
             text = _long(value)
         elif name == "model" and isinstance(value, Model):
             held = name_of(value)
-            text = held or _model(value, key_variable)
+            text = held or _model(value, key_variable, f"    {name}=")
             if not held:
                 imports += ["Model"] * text.startswith("Model(")
                 needs_os = "os.environ" in text
         elif name == "tools":
-            text = "[" + ", ".join(_tool(tool, agent, name_of) for tool in value) + "]"
+            text = _fitted(f"    {name}=", "[", [_tool(tool, agent, name_of) for tool in value], "]")
         elif name == "toolsets":
-            text = "[" + ", ".join(map(quoted, value)) + "]"
+            text = _fitted(f"    {name}=", "[", [quoted(toolset) for toolset in value], "]")
         else:
             text = _plain(value)
         lines.append(f"    {name}={text},")
@@ -101,7 +102,15 @@ def _tool(tool: Any, agent: Agent, name_of: Callable[[Any], str | None]) -> str:
     return name
 
 
-def _model(model: Model, key_variable: Callable[[Model], str | None]) -> str:
+def _fitted(before: str, opening: str, parts: list[str], closing: str) -> str:
+    """The parts in their brackets: on the line that begins with `before`, or each on its own where that is too long."""
+    whole = f"{opening}{', '.join(parts)}{closing}"
+    if len(before) + len(whole) + 1 <= WIDTH:
+        return whole
+    return "\n".join([opening, *(f"        {part}," for part in parts), f"    {closing}"])
+
+
+def _model(model: Model, key_variable: Callable[[Model], str | None], before: str) -> str:
     if model.provider == OFFLINE:
         return quoted(OFFLINE)
     if model.base_url is None and model.api_key is None:
@@ -110,7 +119,7 @@ def _model(model: Model, key_variable: Callable[[Model], str | None]) -> str:
     parts += [quoted(model.base_url)] if model.base_url else []
     if model.api_key:
         parts.append(f"api_key=os.environ[{quoted(key_variable(model) or NEW_KEY_VARIABLE)}]")
-    return f"Model({', '.join(parts)})"
+    return _fitted(before, "Model(", parts, ")")
 
 
 def _long(text: str) -> str:

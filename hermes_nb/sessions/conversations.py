@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hermes_nb.store.row import SessionRow
     from hermes_nb.store.sqlite import Store
 
+FORK_OF = "fork of "
+
 
 class Conversations(ABC):
     """The half of `Hermes` that keeps conversations; the other half has the agents they are with."""
@@ -115,8 +117,9 @@ class Conversations(ABC):
         """
         parent = await self.open_session(session_id)
         last = at or parent.last_turn_id() or ""
+        first = parent.title.removeprefix(FORK_OF)  # a fork's fork is named once; the tree shows whose it is
         made = Session(
-            agent or parent.agent, title=title or f"fork of {parent.title or parent.id}",
+            agent or parent.agent, title=title or f"{FORK_OF}{first or parent.id}",
             parent=Fork.cut(parent.id, parent.events, last),
         )  # fmt: skip
         made.first_day = parent.first_day

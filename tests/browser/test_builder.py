@@ -158,6 +158,7 @@ def test_what_is_wrong_stands_beside_its_field(page: Page) -> None:
 
 def test_the_agent_is_made_and_its_code_is_in_a_new_cell(page: Page) -> None:
     page.field("Name").fill("analyst")
+    page.wait("v.state.textContent.includes('3 fields need a look')", "one field less")
     page.field("Endpoint (optional)").fill(page.model.base_url)
     page.field("Variable with the key (optional)").fill("BUILDER_KEY")
     page.field("Instructions").fill("Answer from the data.\nBe brief: it's \"urgent\".")
@@ -166,6 +167,7 @@ def test_the_agent_is_made_and_its_code_is_in_a_new_cell(page: Page) -> None:
     page.form.locator("input[data-set=tools][value=total]").check()
     page.form.locator("input[data-set=toolsets][value=todo]").check()
     page.wait("v.preview.textContent.includes('top_customers, total')", "the code of the form")
+    assert page.notebook.page.evaluate(f"{VIEW}.state.textContent") == ""
     page.shoot("filled")
     page.click("Create agent")
     page.notebook.wait_text("It is in the new cell below.", cell=FORM)
@@ -175,7 +177,8 @@ def test_the_agent_is_made_and_its_code_is_in_a_new_cell(page: Page) -> None:
     assert code == (
         'import os\n\nfrom hermes_nb import Agent, Model\n\nanalyst = Agent(\n    "analyst",\n    instructions=(\n'
         '        "Answer from the data.\\n"\n        \'Be brief: it\\\'s "urgent".\'\n    ),\n'
-        f'    model=Model("scripted", "custom", "{page.model.base_url}", api_key=os.environ["BUILDER_KEY"]),\n'
+        f'    model=Model(\n        "scripted",\n        "custom",\n        "{page.model.base_url}",\n'
+        '        api_key=os.environ["BUILDER_KEY"],\n    ),\n'
         '    tools=[top_customers, total],\n    toolsets=["todo"],\n    max_turns=12,\n'
         '    session_options={"max_cost_usd": 0.5},\n)\n%hermes agent analyst'
     )

@@ -35,3 +35,18 @@ def test_a_plain_agent_is_a_short_cell() -> None:
     code = agent_code(Agent("a", "Be brief.", "offline"), "a", name_of=lambda v: None)
     made = 'a = Agent(\n    "a",\n    instructions="Be brief.",\n    model="offline",\n)'
     assert code == f"from hermes_nb import Agent\n\n{made}\n%hermes agent a"
+
+
+def test_a_long_line_has_each_part_on_its_own() -> None:
+    names = [f"look_at_number_{n}" for n in range(8)]
+    tools = {name: (lambda: None) for name in names}
+    model = Model("a/very-long-name-of-a-model", "custom", "http://somewhere.example.org:8000/v1", "sk-0123456789")
+    agent = Agent("a", model=model, tools=list(tools.values()), toolsets=["web", "file"])
+    code = agent_code(agent, "a", name_of=lambda v: next((n for n, f in tools.items() if f is v), None))
+    assert max(map(len, code.splitlines())) <= 88
+    assert "        look_at_number_7,\n    ]," in code
+    assert '    toolsets=["web", "file"],' in code
+    made = ast.parse(code.rpartition("\n")[0]).body[-1]
+    assert isinstance(made, ast.Assign)
+    assert isinstance(made.value, ast.Call)
+    assert [k.arg for k in made.value.keywords] == ["model", "tools", "toolsets"]

@@ -160,6 +160,7 @@ async def test_a_fork_whose_beginning_is_gone_says_so(make: Make, tmp_path: Path
     await bound.fork()
     middle = await bound.run("b")
     grandchild = await bound.fork()
+    assert (await first.open_session(grandchild)).title == "fork of a"  # not: fork of fork of a
     await bound.run("c")
     with pytest.raises(UsageError, match="lose their history"):
         await asyncio.to_thread(first.library.delete, start.session_id)

@@ -132,6 +132,8 @@ class BuilderView extends SheetView {
 
   _changed(control) {
     if (control.name) { this.touched.add(control.name); delete this.pinned[control.name]; }
+    if (this.isOutdated) this.state.replaceChildren();  // what it says was said of another form
+    this.isOutdated = false;
     this._follow();
     clearTimeout(this.checking);
     this.checking = setTimeout(() => this.send({ t: "check", id: ++this.n, form: this.values() }), 250);
@@ -148,6 +150,7 @@ class BuilderView extends SheetView {
 
   _create() {
     for (const name of FIELDS) this.touched.add(name);
+    this.isRefused = this.isOutdated = false;
     this.wants = { by: this.id, n: this.data.n };
     this.lostFocus = document.activeElement === this.create;  // a button that is disabled loses it
     this.create.disabled = true;
@@ -176,6 +179,7 @@ class BuilderView extends SheetView {
     }
     this.errors = { ...errors, ...this.pinned };
     this._showErrors(forget);
+    if (this.isRefused) this._count();
     this.preview.lastChild.replaceChildren(code ? codeBlock(code, "The agent's code")
       : element("p", { class: "hnbs-none" }, "The code appears here once every field is right."));
   }
@@ -199,13 +203,21 @@ class BuilderView extends SheetView {
 
   _refused(message) {
     this._told(message);
-    const names = Object.keys(this.errors), n = names.length;
-    const text = message.text || `${n} ${n === 1 ? "field needs" : "fields need"} a look.`;
-    this.state.replaceChildren(notice("bad", text));
-    this.say(text);
+    this.isRefused = !message.text;
+    this.isOutdated = !!message.text;
+    if (message.text) this.state.replaceChildren(notice("bad", message.text));
+    this.say(message.text || this._count());
     const first = FIELDS.find(name => this.errors[name]);
     if (first) this.inputs[first].control.focus();
     else if (this.errors.tools) this.form.querySelector("input[data-set=tools]:not(:disabled)")?.focus();
+  }
+
+  // How many fields are still wrong of a form that was sent.
+  _count() {
+    const n = Object.keys(this.errors).length, text = n ? `${n} ${n === 1 ? "field needs" : "fields need"} a look.` : "";
+    this.isRefused = n > 0;
+    this.state.replaceChildren(...(n ? [notice("bad", text)] : []));
+    return text;
   }
 
   problem(text) {
