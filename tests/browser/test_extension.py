@@ -83,9 +83,8 @@ class Page:
         self.select(cell)
         self.notebook.command("notebook:delete-cell")
         # Lab takes the focus back when it has scrolled, which may be later.
-        self.page.evaluate(
-            "async () => { const c = jupyterapp.shell.currentWidget.content; await c.scrollToItem(c.activeCellIndex, 'auto', 0); }"
-        )
+        notebook = "jupyterapp.shell.currentWidget.content"
+        self.page.evaluate(f"async () => {{ await {notebook}.scrollToItem({notebook}.activeCellIndex, 'auto', 0); }}")
 
     def shoot(self, name: str) -> None:
         self.page.mouse.move(0, 0)

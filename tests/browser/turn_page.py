@@ -61,8 +61,8 @@ class Page:
 
     def wait(self, cell: int, expression: str, *, timeout_s: float = 30) -> None:
         """Until that is true, and drawn: what a view has heard is on the page with the next frame."""
-        is_drawn = "v?.isDue === undefined"
-        script = f"() => {{ {self.cell_view(cell)} try {{ return ({expression}) && {is_drawn}; }} catch {{ return false; }} }}"
+        expression = f"({expression}) && v?.isDue === undefined"
+        script = f"() => {{ {self.cell_view(cell)} try {{ return {expression}; }} catch {{ return false; }} }}"
         self.notebook.wait_for(script, f"{expression} in cell {cell}", timeout_s=timeout_s)
 
     def run(self, cell: int, *steps: Step) -> None:

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from hermes_nb.engine.offline_choice import booleans, choices
-from hermes_nb.engine.offline_fit import Fit, Option
-from hermes_nb.engine.offline_literal import items
-from hermes_nb.engine.offline_mention import Mention
-from hermes_nb.engine.offline_number import number
-from hermes_nb.engine.offline_profile import Param
-from hermes_nb.engine.offline_row import rows
-from hermes_nb.engine.offline_scene import Span
-from hermes_nb.engine.offline_string import string
+from hermes_nb.engine.offline.choice import booleans, choices
+from hermes_nb.engine.offline.fit import Fit, Option
+from hermes_nb.engine.offline.literal import items
+from hermes_nb.engine.offline.mention import Mention
+from hermes_nb.engine.offline.number import number
+from hermes_nb.engine.offline.profile import Param
+from hermes_nb.engine.offline.row import rows
+from hermes_nb.engine.offline.scene import Span
+from hermes_nb.engine.offline.string import string
 
 
 def options(fit: Fit, param: Param) -> Iterator[Option]:

@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from hermes_nb.engine.offline_fill import Filling, fill
-from hermes_nb.engine.offline_profile import Profile, shape
-from hermes_nb.engine.offline_scene import Scene
-from hermes_nb.engine.offline_thesaurus import PHRASES, similarity
-from hermes_nb.engine.offline_words import HOLLOW, WEAK, WEAK_STEMS, stem
+from hermes_nb.engine.offline.fill import Filling, fill
+from hermes_nb.engine.offline.profile import Profile, shape
+from hermes_nb.engine.offline.scene import Scene
+from hermes_nb.engine.offline.thesaurus import PHRASES, similarity
+from hermes_nb.engine.offline.words import HOLLOW, WEAK, WEAK_STEMS, stem
 
 ENOUGH = 0.62  # least evidence in words for calling anything
 ASK_ENOUGH = 0.75  # for asking for what is missing
@@ -108,9 +108,7 @@ def _match(scene: Scene, profile: Profile, asked: Sequence[_Word], rarity: Mappi
             for p in profile.params
             if (v := filling.values.get(p.name)) is not None
         )
-        telling += 0.25 * sum(
-            _TELLING.get(p.sort, 0.0) for p in profile.params if filling.strengths.get(p.name, 0.0) > 0.9
-        )
+        telling += 0.25 * sum(_TELLING.get(p.sort, 0.0) for p in profile.params if filling.strengths.get(p.name, 0.0) > 0.9)
         if _fits_like_a_glove(scene, filling):
             telling += 0.35
             closest = max(closest, 0.5)
@@ -142,11 +140,7 @@ def _fits_like_a_glove(scene: Scene, filling: Filling) -> bool:
     spans = list(filling.spans.values())
     names = [(scene.tokens[a].start, scene.tokens[b - 1].end) for a, b in scene.names]
     values = [(m.start, m.end) for m in scene.atoms if not m.is_approximate] + names
-    return (
-        len(strong) >= 2
-        and len(strong) == len(spans)
-        and all(any(a < y and x < b for x, y in spans) for a, b in values)
-    )
+    return len(strong) >= 2 and len(strong) == len(spans) and all(any(a < y and x < b for x, y in spans) for a, b in values)
 
 
 def _asked(scene: Scene) -> list[_Word]:

@@ -6,16 +6,14 @@ import itertools
 import re
 from typing import Any
 
-from hermes_nb.engine import offline_unit as units
-from hermes_nb.engine.offline_fit import Fit, Option
-from hermes_nb.engine.offline_mention import Mention
-from hermes_nb.engine.offline_profile import COUNT_WORDS, Param
-from hermes_nb.engine.offline_thesaurus import similarity
-from hermes_nb.engine.offline_words import STOPWORDS
+from hermes_nb.engine.offline import unit as units
+from hermes_nb.engine.offline.fit import Fit, Option
+from hermes_nb.engine.offline.mention import Mention
+from hermes_nb.engine.offline.profile import COUNT_WORDS, Param
+from hermes_nb.engine.offline.thesaurus import similarity
+from hermes_nb.engine.offline.words import STOPWORDS
 
-_TOPS = frozenset(
-    "top first last best worst biggest largest smallest highest lowest least most max maximum limit".split()
-)
+_TOPS = frozenset("top first last best worst biggest largest smallest highest lowest least most max maximum limit".split())
 
 
 def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
@@ -30,11 +28,7 @@ def number(fit: Fit, param: Param, mention: Mention) -> Option | None:
         anchor = max(anchor, fit.anchor(param, fit.scene.at(span[0].start), fit.scene.behind(span[1].end)))
         score += 0.3 * _end_of(param, mention is span[0])
     own, theirs = param.unit, mention.unit
-    if (
-        param.sort != "code"
-        and fit.scene.text[mention.start : mention.stop].endswith("K")
-        and _unit_named(param, "kelvin")
-    ):
+    if param.sort != "code" and fit.scene.text[mention.start : mention.stop].endswith("K") and _unit_named(param, "kelvin"):
         value = int(value / 1000)  # 300K is a temperature here
     if theirs and own and units.dimension(own) == units.dimension(theirs):
         converted = units.convert(value, theirs, own)

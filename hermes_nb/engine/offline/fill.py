@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_nb.engine.offline_fit import Fit, Option
-from hermes_nb.engine.offline_literal import assigned, literal_call
-from hermes_nb.engine.offline_options import options
-from hermes_nb.engine.offline_profile import Param, Profile
-from hermes_nb.engine.offline_profile import profile as profile_of
-from hermes_nb.engine.offline_scene import Scene
+from hermes_nb.engine.offline.fit import Fit, Option
+from hermes_nb.engine.offline.literal import assigned, literal_call
+from hermes_nb.engine.offline.options import options
+from hermes_nb.engine.offline.profile import Param, Profile
+from hermes_nb.engine.offline.profile import profile as profile_of
+from hermes_nb.engine.offline.scene import Scene
 
 BEAM = 40
 N_OPTIONS = 9

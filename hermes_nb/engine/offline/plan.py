@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hermes_nb.engine.offline_clause import REFERS, Reader
-from hermes_nb.engine.offline_fill import fill
-from hermes_nb.engine.offline_match import Match
-from hermes_nb.engine.offline_profile import Param, Profile
-from hermes_nb.engine.offline_scene import Scene
-from hermes_nb.engine.offline_talk import Done, Talk
-from hermes_nb.engine.offline_thesaurus import notions, similarity
-from hermes_nb.engine.offline_words import STOPWORDS, VERBS, WEAK, stem, stems
+from hermes_nb.engine.offline.clause import REFERS, Reader
+from hermes_nb.engine.offline.fill import fill
+from hermes_nb.engine.offline.match import Match
+from hermes_nb.engine.offline.profile import Param, Profile
+from hermes_nb.engine.offline.scene import Scene
+from hermes_nb.engine.offline.talk import Done, Talk
+from hermes_nb.engine.offline.thesaurus import notions, similarity
+from hermes_nb.engine.offline.words import STOPWORDS, VERBS, WEAK, stem, stems
 
 MAX_STEPS = 8
 _ELLIPTIC = re.compile(
@@ -178,9 +178,7 @@ def _follow_up(talk: Talk, reader: Reader) -> Step | None:
 def _is_all_said(scene: Scene, spans: Sequence[tuple[int, int]], profile: Profile) -> bool:
     """Whether the prompt holds nothing but the values, the tool's own words and words that say nothing."""
     own = profile.lexicon | profile.param_stems | {"instead", "pleas", "now", "about"}
-    return all(
-        not t.is_content or t.stem in own or any(a <= t.start and t.end <= b for a, b in spans) for t in scene.tokens
-    )
+    return all(not t.is_content or t.stem in own or any(a <= t.start and t.end <= b for a, b in spans) for t in scene.tokens)
 
 
 def _answer_to_question(talk: Talk, reader: Reader) -> list[Step]:

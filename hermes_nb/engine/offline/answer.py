@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_nb.engine.offline_plan import Step
-from hermes_nb.engine.offline_profile import Param, Profile
-from hermes_nb.engine.offline_talk import Done, Talk
+from hermes_nb.engine.offline.plan import Step
+from hermes_nb.engine.offline.profile import Param, Profile
+from hermes_nb.engine.offline.talk import Done, Talk
 
 MAX_ROWS = 30
 MAX_COLUMNS = 12
@@ -29,17 +29,11 @@ def no_match(prompt: str, profiles: Sequence[Profile]) -> str:
     if _THANKS.match(prompt):
         opening = "You're welcome."
     elif _GREETING.match(prompt):
-        opening = (
-            "Hello. I am hermes-nb's offline model: I match words with tools and call them, without understanding."
-        )
+        opening = "Hello. I am hermes-nb's offline model: I match words with tools and call them, without understanding."
     elif _WHO.search(prompt):
-        opening = (
-            "I am hermes-nb's offline model: deterministic, without a network; I match words with tools and call them."
-        )
+        opening = "I am hermes-nb's offline model: deterministic, without a network; I match words with tools and call them."
     elif profiles:
-        opening = (
-            "None of the tools fits this, so I called nothing. I am an offline model and can't answer from knowledge."
-        )
+        opening = "None of the tools fits this, so I called nothing. I am an offline model and can't answer from knowledge."
     else:
         opening = "I am an offline model without tools here, and I can't answer from knowledge."
     if not profiles:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 
-from hermes_nb.engine.offline_words import stem
+from hermes_nb.engine.offline.words import stem
 
 _GROUPS = """
 filmography film movie actor played starred | passenger traveler seat adult person | combine interact mix together

@@ -77,12 +77,10 @@ def load(name):
     return boxes
 
 
-TUNED = load("offline_tuned.txt")
-HELD_OUT = load("offline_held_out.txt")
+TUNED = load("tuned.txt")
+HELD_OUT = load("held_out.txt")
 
 
 def cases(toolboxes):
     """(box, tools, prompt, tool, arguments) of every case."""
-    return [
-        (box, [tool_of(t) for t in tools], *case) for box, (tools, prompts) in toolboxes.items() for case in prompts
-    ]
+    return [(box, [tool_of(t) for t in tools], *case) for box, (tools, prompts) in toolboxes.items() for case in prompts]

@@ -7,10 +7,10 @@ import itertools
 import re
 from dataclasses import dataclass
 
-from hermes_nb.engine.offline_mention import Mention, mentions
-from hermes_nb.engine.offline_profile import PREPOSITIONS
-from hermes_nb.engine.offline_thesaurus import notions
-from hermes_nb.engine.offline_words import STOPWORDS, VERBS, WEAK, Token, tokens
+from hermes_nb.engine.offline.mention import Mention, mentions
+from hermes_nb.engine.offline.profile import PREPOSITIONS
+from hermes_nb.engine.offline.thesaurus import notions
+from hermes_nb.engine.offline.words import STOPWORDS, VERBS, WEAK, Token, tokens
 
 _SQL = re.compile(
     r"\b(?:SELECT|INSERT\s+INTO|UPDATE|DELETE\s+FROM|WITH|CREATE\s+TABLE|DROP\s+TABLE|ALTER\s+TABLE|EXPLAIN|PRAGMA)\s.+"
@@ -73,9 +73,7 @@ class Scene:
         self.mentions: list[Mention] = mentions(text, today)
         self.lists = [m for m in self.mentions if m.kind == "list"]
         long = [m for m in self.lists if len(m.value) > LONG_LIST]
-        self.atoms = [
-            m for m in self.mentions if m.kind != "list" and not any(x.overlaps(m.start, m.end) for x in long)
-        ]
+        self.atoms = [m for m in self.mentions if m.kind != "list" and not any(x.overlaps(m.start, m.end) for x in long)]
         self._starts = [t.start for t in self.tokens]
         self._ends = [t.end for t in self.tokens]
         self._covered: list[Mention | None] = [None] * len(self.tokens)
@@ -85,7 +83,7 @@ class Scene:
         self.verbs = self._verbs()
         self.names: list[tuple[int, int]] = []  # token ranges of capitalised names, as long as they go
         self.spans: list[Span] = self._spans()
-        self.rows: list[list[Span]] | None = None  # see `offline_row`
+        self.rows: list[list[Span]] | None = None  # see `row`
 
     def at(self, position: int) -> int:
         """Index of the first token that ends behind a position of the text."""
@@ -232,10 +230,7 @@ class Scene:
                 if self._is_capital(last) or (token.text == "." and self.tokens[last - 1].lower in _TITLES):
                     last += 1
                 elif (
-                    (
-                        (token.lower in _CONNECTORS and token.lower not in ("and", "for", "the", "-"))
-                        or token.text in "-&"
-                    )
+                    ((token.lower in _CONNECTORS and token.lower not in ("and", "for", "the", "-")) or token.text in "-&")
                     and last + 1 < len(self.tokens)
                     and self._is_capital(last + 1)
                 ):

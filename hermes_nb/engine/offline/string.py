@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from hermes_nb.engine import offline_unit as units
-from hermes_nb.engine.offline_fit import Fit, Option
-from hermes_nb.engine.offline_profile import Param, shape
-from hermes_nb.engine.offline_scene import Span
-from hermes_nb.engine.offline_thesaurus import notions, similarity
-from hermes_nb.engine.offline_words import HOLLOW
+from hermes_nb.engine.offline import unit as units
+from hermes_nb.engine.offline.fit import Fit, Option
+from hermes_nb.engine.offline.profile import Param, shape
+from hermes_nb.engine.offline.scene import Span
+from hermes_nb.engine.offline.thesaurus import notions, similarity
+from hermes_nb.engine.offline.words import HOLLOW
 
 # Sort of a parameter: form of a span and how much it looks the part (1 is perfect); `any` is for parameters of no sort.
 _TABLE = """
@@ -228,9 +228,7 @@ def _own_words(fit: Fit, param: Param, span: Span) -> float:
     own = {i for i in words if tokens[i].stem in fit.own or tokens[i].stem in param.told} | empty
     if len(words) > 1:
         own |= {
-            i
-            for i in (words[0], words[-1])
-            if any(similarity(tokens[i].stem, w) >= 0.7 for w in fit.profile.name_stems)
+            i for i in (words[0], words[-1]) if any(similarity(tokens[i].stem, w) >= 0.7 for w in fit.profile.name_stems)
         }
     if span.form == "proper":
         later = [i for i in words if i not in named]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_nb.engine.offline_profile import LEADS, PREPOSITIONS, Param, Profile
-from hermes_nb.engine.offline_scene import Scene
-from hermes_nb.engine.offline_thesaurus import similarity
-from hermes_nb.engine.offline_words import STOPWORDS, WEAK
+from hermes_nb.engine.offline.profile import LEADS, PREPOSITIONS, Param, Profile
+from hermes_nb.engine.offline.scene import Scene
+from hermes_nb.engine.offline.thesaurus import similarity
+from hermes_nb.engine.offline.words import STOPWORDS, WEAK
 
 _FILLERS = frozenset(
     "of is are was = : the a an as at be equals equal being set named called value about around exactly to for with on"
@@ -86,9 +86,7 @@ class Fit:
                 nearness = 0.6  # `values in country`: another phrase begins
             if n_others and token.lower in PREPOSITIONS and token.lower not in ("of", "is", "to", "as"):
                 break
-            if token.is_word and (
-                token.lower not in _FILLERS or (token.lower in param.parts and len(param.parts) == 1)
-            ):
+            if token.is_word and (token.lower not in _FILLERS or (token.lower in param.parts and len(param.parts) == 1)):
                 found = self._word_at(param, i)
                 if found:
                     decayed = found * (0.8**n_others) * nearness

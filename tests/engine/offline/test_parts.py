@@ -7,16 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_nb.engine.offline import reply
-from hermes_nb.engine.offline_date import dates
-from hermes_nb.engine.offline_literal import literal_call
-from hermes_nb.engine.offline_mention import mentions
-from hermes_nb.engine.offline_profile import profile, shape
-from hermes_nb.engine.offline_row import rows
-from hermes_nb.engine.offline_scene import Scene
-from hermes_nb.engine.offline_thesaurus import similarity
-from hermes_nb.engine.offline_unit import convert
-from hermes_nb.engine.offline_words import number_word, split_name, stem, tokens
-from tests.engine.offline_cases import TUNED, tool_of
+from hermes_nb.engine.offline.date import dates
+from hermes_nb.engine.offline.literal import literal_call
+from hermes_nb.engine.offline.mention import mentions
+from hermes_nb.engine.offline.profile import profile, shape
+from hermes_nb.engine.offline.row import rows
+from hermes_nb.engine.offline.scene import Scene
+from hermes_nb.engine.offline.thesaurus import similarity
+from hermes_nb.engine.offline.unit import convert
+from hermes_nb.engine.offline.words import number_word, split_name, stem, tokens
+from tests.engine.offline.cases import TUNED, tool_of
 
 TODAY = "2025-01-15"  # a Wednesday
 

@@ -9,14 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_nb.engine.offline_mention import QUOTED
+from hermes_nb.engine.offline.mention import QUOTED
 
 MAX_PROMPT_CHARS = 1_000
 _STEER = re.compile(r"\[OUT-OF-BAND USER MESSAGE[^\]]*\]\s*(.*?)\s*\[/OUT-OF-BAND USER MESSAGE\]", re.S)
 _DESCRIBED = re.compile(r"[A-Za-z_]\w*: [\w.]+(?:, |\n|$)")
-_DAY = re.compile(
-    r"(?:started|date|today)\D{0,20}?(?:\w+day,? )?(?:(\d{4}-\d\d-\d\d)|([A-Z][a-z]+ \d{1,2}, \d{4}))", re.I
-)
+_DAY = re.compile(r"(?:started|date|today)\D{0,20}?(?:\w+day,? )?(?:(\d{4}-\d\d-\d\d)|([A-Z][a-z]+ \d{1,2}, \d{4}))", re.I)
 
 
 @dataclass(frozen=True)

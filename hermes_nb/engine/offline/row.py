@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_nb.engine.offline_scene import Scene, Span
+from hermes_nb.engine.offline.scene import Scene, Span
 
 _BETWEEN = frozenset({",", "and", "or", "&", "the", "a", "an", "in", "for", "of", "on", "to", "at", "also", "from"})
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from hermes_nb.engine import offline_unit as units
-from hermes_nb.engine.offline_fit import Fit, Option
-from hermes_nb.engine.offline_number import number
-from hermes_nb.engine.offline_profile import Param
-from hermes_nb.engine.offline_scene import Scene
-from hermes_nb.engine.offline_thesaurus import similarity
-from hermes_nb.engine.offline_words import STOPWORDS, WEAK, stem
+from hermes_nb.engine.offline import unit as units
+from hermes_nb.engine.offline.fit import Fit, Option
+from hermes_nb.engine.offline.number import number
+from hermes_nb.engine.offline.profile import Param
+from hermes_nb.engine.offline.scene import Scene
+from hermes_nb.engine.offline.thesaurus import similarity
+from hermes_nb.engine.offline.words import STOPWORDS, WEAK, stem
 
 _OPERATORS = {
     ">=": ("at least", "no less than", "or more", "greater than or equal to", "minimum of", "or above", "not below"),

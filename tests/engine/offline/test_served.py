@@ -6,7 +6,7 @@ import openai
 import pytest
 
 from hermes_nb.engine.offline import MODEL, OfflineEndpoint, reply
-from tests.engine.offline_cases import HELD_OUT, TUNED, tool_of
+from tests.engine.offline.cases import HELD_OUT, TUNED, tool_of
 
 NOTE = "no understanding of language"
 

@@ -7,12 +7,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hermes_nb.engine.offline_fill import fill
-from hermes_nb.engine.offline_match import Match, rank
-from hermes_nb.engine.offline_profile import Profile
-from hermes_nb.engine.offline_scene import Scene
-from hermes_nb.engine.offline_thesaurus import similarity
-from hermes_nb.engine.offline_words import stem
+from hermes_nb.engine.offline.fill import fill
+from hermes_nb.engine.offline.match import Match, rank
+from hermes_nb.engine.offline.profile import Profile
+from hermes_nb.engine.offline.scene import Scene
+from hermes_nb.engine.offline.thesaurus import similarity
+from hermes_nb.engine.offline.words import stem
 
 MAX_PIECES = 10
 MAX_JOINTS = 6  # places where `and` may part two requests

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from hermes_nb.engine import offline_date
-from hermes_nb.engine.offline_unit import unit_of
-from hermes_nb.engine.offline_words import Token, number_word, ordinal_word, tokens
+from hermes_nb.engine.offline.date import dates
+from hermes_nb.engine.offline.unit import unit_of
+from hermes_nb.engine.offline.words import Token, number_word, ordinal_word, tokens
 
 QUOTED = re.compile(
     r"```(?:\w+\n)?(?P<fence>.+?)```|`(?P<tick>[^`]+)`|\"(?P<double>[^\"]+)\"|“(?P<curly>[^”]+)”|«(?P<guillemet>[^»]+)»"
@@ -59,7 +59,7 @@ class Mention:
     value: Any
     start: int
     end: int
-    unit: str = ""  # of a number: `percent`, `USD`, `minute`, `km` ... (see `offline_unit`)
+    unit: str = ""  # of a number: `percent`, `USD`, `minute`, `km` ... (see `unit`)
     is_approximate: bool = False  # a number spelled as a word that may be no number at all (`one`)
     is_spelled: bool = False  # a number written in words
     stop: int = -1  # of a number: where its digits end and its unit begins
@@ -92,7 +92,7 @@ def mentions(text: str, today: str) -> list[Mention]:
             add(kind, value, match.start(), match.start() + len(value))
     for match in _PHONE.finditer(text):
         add("phone", match.group(), match.start(), match.end())
-    for date in offline_date.dates(text, today):
+    for date in dates(text, today):
         add(date.kind, date.value, date.start, date.end)
     for match in _PATH.finditer(text):
         value = match.group().rstrip(".")

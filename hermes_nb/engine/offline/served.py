@@ -1,4 +1,4 @@
-"""The embedded offline model: an OpenAI-compatible endpoint on loopback that needs no key and no network.
+"""The endpoint of the offline model.
 
 It says what it is. It picks tools by matching the prompt's words with names, descriptions and parameters, fills their
 arguments by schema, chains calls, asks for what is missing, and answers from results. Deterministic: the same messages
@@ -18,10 +18,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hermes_nb.engine.endpoint import ChatRequest, Endpoint, Finish, Part, ToolCall, Usage, Wait
-from hermes_nb.engine.offline_answer import answer, no_match, question
-from hermes_nb.engine.offline_plan import decide
-from hermes_nb.engine.offline_profile import Profile, profile
-from hermes_nb.engine.offline_talk import talk
+from hermes_nb.engine.offline.answer import answer, no_match, question
+from hermes_nb.engine.offline.plan import decide
+from hermes_nb.engine.offline.profile import Profile, profile
+from hermes_nb.engine.offline.talk import talk
 
 MODEL = "hermes-nb-offline"
 NOT_FOR_WORDS = frozenset({"more"})  # reads on in a cut result by its id; an everyday word must not call it

@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 from hermes_nb import _syntax
-from hermes_nb.engine.offline_fit import Option
-from hermes_nb.engine.offline_profile import Param, Profile
-from hermes_nb.engine.offline_scene import Scene
+from hermes_nb.engine.offline.fit import Option
+from hermes_nb.engine.offline.profile import Param, Profile
+from hermes_nb.engine.offline.scene import Scene
 
 
 def literal_call(text: str, profile: Profile) -> dict[str, Any] | None:

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from hermes_nb.engine.offline import reply
-from tests.engine.offline_cases import ASK, HELD_OUT, TUNED, cases, tool_of
-from tests.engine.test_offline import Conversation
+from tests.engine.offline.cases import ASK, HELD_OUT, TUNED, cases, tool_of
+from tests.engine.offline.test_served import Conversation
 
 
 def asked(tools, prompt):

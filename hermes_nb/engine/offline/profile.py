@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from hermes_nb.engine.offline_unit import unit_named
-from hermes_nb.engine.offline_words import split_name, stem, stems
+from hermes_nb.engine.offline.unit import unit_named
+from hermes_nb.engine.offline.words import split_name, stem, stems
 
 PREPOSITIONS = frozenset(
     """from to into in at for of on about with by as against vs versus between until till since before after via using
@@ -99,9 +99,7 @@ _EXAMPLES = re.compile(r"(?:e\.g\.,?|for example,?|such as|like)\s*([^.;)]*)", r
 _UNIT_IN_TEXT = re.compile(
     r"\b(?:in|as)\s+(?:whole\s+)?([a-z]{2,12}|%)(?!\w)|\(([^\W\d_]{1,12}|%)\)|[Nn]umber of ([a-z]+)\b", re.I
 )
-COUNT_WORDS = frozenset(
-    stem(w) for w in "n k limit count top num number max maximum size results amount quantity".split()
-)
+COUNT_WORDS = frozenset(stem(w) for w in "n k limit count top num number max maximum size results amount quantity".split())
 
 
 @dataclass(frozen=True)
@@ -310,9 +308,7 @@ def _sort(parts: Sequence[str], schema: Mapping[str, Any], description: str, kin
 
 def _unit(parts: Sequence[str], description: str) -> str:
     last = parts[-1]
-    unit = unit_named(last) or (
-        {"s": "second", "m": "m", "g": "g", "l": "liter"}.get(last, "") if len(parts) > 1 else ""
-    )
+    unit = unit_named(last) or ({"s": "second", "m": "m", "g": "g", "l": "liter"}.get(last, "") if len(parts) > 1 else "")
     if unit:
         return unit
     for groups in _UNIT_IN_TEXT.findall(description):
