@@ -21,6 +21,7 @@ from hermes_nb.engine.recorder import ModelCall, Recorder, short_error
 from hermes_nb.engine.recording import Recording
 from hermes_nb.engine.tool_schema import garbled, restored
 from hermes_nb.engine.toolbox import Toolbox, spread_duplicates
+from hermes_nb.model.agent import OFFLINE
 
 
 class EngineFault(BaseException):
@@ -84,7 +85,7 @@ class Strand:
             kept = self._replay.get(key)
             if kept is not None:
                 response = reply.rebuild(kept)
-                self._take(call, print_, request, response, key, is_replay=True)
+                self._take(call, print_, request, response, key, price=None)
                 return response
             if self._recording is not None:
                 self._recording.miss(request)
@@ -101,8 +102,13 @@ class Strand:
             finally:
                 end_watch()
             with _Ours():
-                self._take(call, print_, request, response, key, is_replay=reply.is_replayed(response))
+                price = None if reply.is_replayed(response) else lambda: self._price(response, provider)
+                self._take(call, print_, request, response, key, price=price)
         return response
+
+    def _price(self, response: Any, provider: str) -> float | None:
+        """What a response cost: nothing when the embedded model gave it."""
+        return 0.0 if provider == OFFLINE else reply.cost_usd(response, self._asker, self._hermes)
 
     def _committed(self, request: Mapping[str, Any]) -> Key | None:
         """The key of what this request was answered with before the agent changed; None where that can't be taken."""
@@ -118,7 +124,7 @@ class Strand:
         asker, hermes = self._asker, self._hermes
         return self._budget.spending(
             call.span_id, str(request.get("model") or ""),
-            bound=lambda: reply.bound(request, asker, hermes, is_free=provider == "offline"),
+            bound=lambda: reply.bound(request, asker, hermes, is_free=provider == OFFLINE),
             knows_price=lambda: reply.knows_price(asker, hermes),
         )  # fmt: skip
 
@@ -144,7 +150,7 @@ class Strand:
         """Raise BudgetSpent when no further model call is allowed, be it one of Hermes's own."""
         if self._budget is not None:
             self._budget.check(
-                str(self._asker.model), is_free=self.provider == "offline",
+                str(self._asker.model), is_free=self.provider == OFFLINE,
                 knows_price=lambda: reply.knows_price(self._asker, self._hermes),
             )  # fmt: skip
 
@@ -154,14 +160,14 @@ class Strand:
         return self._reach.watch(str(self._asker.base_url or ""), self._on_silence)
 
     def _take(
-        self, call: ModelCall, print_: str, request: Mapping[str, Any], response: Any, key: Key, *, is_replay: bool,
+        self, call: ModelCall, print_: str, request: Mapping[str, Any], response: Any, key: Key,
+        *, price: Callable[[], float | None] | None,
     ) -> None:  # fmt: skip
         asker, hermes = self._asker, self._hermes
         choices = getattr(response, "choices", None)
         calls = (getattr(choices[0].message, "tool_calls", None) if choices else None) or []
         make_unique(calls, used_in(request.get("messages") or ()))
         said = reply.read(response, asker, hermes)
-        price = None if is_replay else lambda: reply.cost_usd(response, asker, hermes)
         self.recorder.complete_call(call, print_, request, said, price=price)
         self.toolbox.open_batch(f"{key[0]}:{key[1]}", said.tool_calls)
         spread_duplicates(calls)

@@ -23,6 +23,7 @@ from hermes_nb._require import require
 
 # Of this package, what a tool's task needs, and what the turn's needs besides.
 TOOL_ROOMS, TURN_ROOMS = ("", "model", "tools", "flyte"), ("engine", "views")
+OFFLINE_ROOM = "engine/offline"
 _STAMP = (2020, 1, 1, 0, 0, 0)
 
 
@@ -91,10 +92,9 @@ def source_zip(*, of_turn: bool, with_offline: bool = False) -> bytes:
     """
     root = Path(__file__).parents[1]
     files = {}
-    for room in (*TOOL_ROOMS, *(TURN_ROOMS if of_turn else ())):
+    rooms = (*TOOL_ROOMS, *(TURN_ROOMS if of_turn else ()), *((OFFLINE_ROOM,) if with_offline else ()))
+    for room in rooms:
         for path in [*sorted((root / room).glob("*.py")), *sorted((root / room / "assets").glob("*"))]:
-            if path.name.startswith("offline") and not with_offline:
-                continue
             files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
     return _zip(files)
 

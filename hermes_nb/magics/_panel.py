@@ -34,7 +34,7 @@ def state(context: Context) -> dict[str, Any]:
 
     Returns: `now`'s keys, `v`, `version`, `is_open` (whether there is a Hermes yet), and
         sessions, forks right behind their parents: session_id, depth, title, agent, n_turns, input_tokens, output_tokens,
-        cost_usd, last_used_unix_s, is_running, is_unfinished;
+        cost (as people read it, "" when unknown), last_used_unix_s, is_running, is_unfinished;
         runs: run, agent, session_id, phase, url, at_unix_s;
         has_forms: whether `--ui` can show a form, of `%hermes agent` and `%hermes promote`.
     """
@@ -107,6 +107,7 @@ def _turn(context: Context, turn: Turn) -> dict[str, Any]:
 
 def _sessions(hermes: Hermes, busy: set[str]) -> list[dict[str, Any]]:
     from hermes_nb.sessions.library import tree
+    from hermes_nb.views._total import format_cost
 
     return [
         {
@@ -117,7 +118,7 @@ def _sessions(hermes: Hermes, busy: set[str]) -> list[dict[str, Any]]:
             "n_turns": row.n_turns,
             "input_tokens": row.input_tokens,
             "output_tokens": row.output_tokens,
-            "cost_usd": row.cost_usd,
+            "cost": "" if row.cost_usd is None else format_cost(row.cost_usd, is_whole=row.is_cost_whole),
             "last_used_unix_s": row.last_used_unix_s,
             "is_running": row.session_id in busy,
             "is_unfinished": row.last_status not in (None, "completed") and row.session_id not in busy,

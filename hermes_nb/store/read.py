@@ -186,6 +186,7 @@ async def _with_totals(connection: Connection, rows: Sequence[Sequence[Any]]) ->
             input_tokens=_sum(turn.input_tokens for turn in own),
             output_tokens=_sum(turn.output_tokens for turn in own),
             cost_usd=_sum(turn.cost_usd for turn in own),
+            is_cost_whole=all(turn.is_cost_whole for turn in own),
             last_status=own[-1].status if own else None,
         )
         for row, own in ((row, by_session[row[0]]) for row in rows)

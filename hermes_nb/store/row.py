@@ -22,6 +22,7 @@ class SessionRow:
         input_tokens: Sum over what reported it; None when nothing did.
         output_tokens: The same.
         cost_usd: The same.
+        is_cost_whole: Whether the cost of every call is known; False makes `cost_usd` a lower bound.
         last_status: How its last turn ended, `running` when the log has no end of it; None without a turn.
     """
 
@@ -37,6 +38,7 @@ class SessionRow:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None
+    is_cost_whole: bool = True
     last_status: str | None = None
 
 

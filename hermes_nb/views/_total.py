@@ -150,6 +150,13 @@ def format_usd(cost: float) -> str:
     return f"${cost:.4f}" if cost >= 0.001 else f"${cost:.6f}" if cost >= 5e-7 else "less than $0.000001"
 
 
+def format_cost(cost: float | None, *, is_whole: bool = True) -> str:
+    """A sum for people: `$0.0123`, `unknown`, and `at least $1.20` where a part of it is not known."""
+    if cost is None:
+        return "unknown"
+    return format_usd(cost) if is_whole else f"at least {format_usd(cost)}"
+
+
 def _tokens(total: Mapping[str, Any]) -> str:
     sent, got = total["input_tokens"], total["output_tokens"]
     if sent is None and got is None:
@@ -162,10 +169,8 @@ def _tokens(total: Mapping[str, Any]) -> str:
 
 
 def _cost(total: Mapping[str, Any]) -> str:
-    cost = total["cost_usd"]
-    if cost is None:
-        return "cost unknown"
-    return f"at least {format_usd(cost)}" if total["is_cost_partial"] else format_usd(cost)
+    text = format_cost(total["cost_usd"], is_whole=not total["is_cost_partial"])
+    return "cost unknown" if text == "unknown" else text
 
 
 def _unique(names: Iterable[str]) -> list[str]:

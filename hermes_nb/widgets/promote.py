@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import HermesNbError, MissingPackageError, UsageError
 from hermes_nb.views import _card
+from hermes_nb.views._total import format_usd
 from hermes_nb.widgets._sheet import Sheet
 from hermes_nb.widgets._target import EMPTY, config_of, targets
 
@@ -318,7 +319,7 @@ def _plain(plan: Plan) -> dict[str, Any]:
 
 
 def _told(now: Progress) -> dict[str, Any]:
-    return {**asdict(now), "log": list(now.log)}
+    return {**asdict(now), "log": list(now.log), "cost": "" if now.cost_usd is None else format_usd(now.cost_usd)}
 
 
 __all__ = ["Promotion", "can_show", "promotion"]

@@ -116,7 +116,7 @@ def test_bound_agents_and_sessions_with_forks_and_runs_are_told(shell: Interacti
     )  # fmt: skip
     parent, fork = told["sessions"]
     assert (parent["session_id"], parent["depth"], parent["n_turns"], parent["is_unfinished"]) == ("s", 0, 2, True)
-    assert (parent["input_tokens"], parent["output_tokens"], parent["cost_usd"]) == (7, None, None)
+    assert (parent["input_tokens"], parent["output_tokens"], parent["cost"]) == (7, None, "")
     assert len(parent["title"]) <= 200
     assert "\n" not in parent["title"]
     assert (fork["title"], fork["depth"], fork["n_turns"], fork["is_unfinished"]) == ("another way", 1, 0, False)

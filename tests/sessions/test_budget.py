@@ -78,6 +78,8 @@ async def test_the_offline_model_is_free() -> None:
     async with Hermes.local() as hermes:
         result = await hermes.bind(Agent("free", model="offline")).run("Hello", max_cost_usd=0.01)
         assert result.status == "completed"
+        assert result.cost_usd == 0  # known, so that a session which goes on with another model has a whole sum
+        assert " · $0 · " in result._repr_mimebundle_()["text/plain"]
 
 
 async def test_a_session_and_a_day_have_budgets(own: Hermes, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,6 +115,8 @@ async def test_sums_agree_with_raw_records_and_keep_cache_and_reasoning(own: Her
     assert (row.input_tokens, row.cache_read_tokens, row.reasoning_tokens) == (400_000, 240_000, 1_600)
     assert row.cost_usd == pytest.approx(sum(d.get("cost_usd", 0.0) for d in raw))
     assert not row.is_cost_whole  # the third call's is not known
+    (listed,) = await asyncio.to_thread(own.sessions)
+    assert (listed.cost_usd, listed.is_cost_whole) == (pytest.approx(row.cost_usd), False)
     assert [r.input_tokens for r in summed(turns, "turn")] == [300_000, 100_000, None]
     assert [(r.name, r.n_turns) for r in summed(turns, "session")] == [(bound.session_id, 3)]
     assert sum(r.cost_usd or 0 for r in summed(turns, "day")) == pytest.approx(row.cost_usd)

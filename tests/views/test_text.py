@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from hermes_nb.model.span import Folder
 from hermes_nb.views import text
-from hermes_nb.views._total import format_ms, format_usd, total_line, totals
+from hermes_nb.views._total import format_cost, format_ms, format_usd, total_line, totals
 from tests.golden.logs import START_UNIX_S, Log, load
 
 
@@ -87,3 +89,14 @@ def test_durations_and_costs_read_well() -> None:
     shown = [format_ms(ms) for ms in (0.4, 12, 999.6, 1250, 59_949, 125_000, 3_840_000)]
     assert shown == ["0.4 ms", "12 ms", "1.0 s", "1.2 s", "59.9 s", "2 min 5 s", "1 h 4 min"]
     assert [format_usd(c) for c in (0, 0.0000123, 0.0123, 1.2)] == ["$0", "$0.000012", "$0.0123", "$1.20"]
+
+
+@pytest.mark.parametrize(
+    ("cost", "is_whole", "shown"),
+    [
+        (None, True, "unknown"), (None, False, "unknown"), (0.0, True, "$0"),
+        (0.00004, True, "$0.000040"), (1.5, False, "at least $1.50"),
+    ],
+)  # fmt: skip
+def test_a_cost_is_never_shown_as_nothing_when_it_is_something(cost: float | None, is_whole: bool, shown: str) -> None:
+    assert format_cost(cost, is_whole=is_whole) == shown

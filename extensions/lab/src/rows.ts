@@ -139,7 +139,7 @@ export function sessionRow(actions: Actions): IRow<INode> {
           session.agent,
           counted(session.n_turns, 'turn'),
           tokens(session.input_tokens, session.output_tokens),
-          session.cost_usd !== null ? `$${session.cost_usd.toFixed(4)}` : '',
+          session.cost,
           ago(session.last_used_unix_s),
           last
         ]

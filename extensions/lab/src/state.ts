@@ -31,7 +31,7 @@ export interface ISession {
   n_turns: number;
   input_tokens: number | null;
   output_tokens: number | null;
-  cost_usd: number | null;
+  cost: string;
   last_used_unix_s: number;
   is_running: boolean;
   is_unfinished: boolean;

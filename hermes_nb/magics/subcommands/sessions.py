@@ -75,6 +75,7 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 
 def _list(context: Context, options: argparse.Namespace) -> None:
     from hermes_nb.sessions.library import tree
+    from hermes_nb.views._total import format_cost
 
     rows = context.hermes.sessions(limit=options.limit, agent=options.agent)
     if not rows:
@@ -91,7 +92,7 @@ def _list(context: Context, options: argparse.Namespace) -> None:
                 str(row.n_turns),
                 datetime.datetime.fromtimestamp(row.last_used_unix_s).strftime("%Y-%m-%d %H:%M"),
                 f"{_number(row.input_tokens)} / {_number(row.output_tokens)}",
-                "unknown" if row.cost_usd is None else f"${row.cost_usd:.4f}",
+                format_cost(row.cost_usd, is_whole=row.is_cost_whole),
             )
             for depth, row in tree(rows)
         ],

@@ -57,11 +57,9 @@ def _cells(row: UsageRow, second: str) -> tuple[str, ...]:
 
 
 def _cost(row: UsageRow) -> str:
-    from hermes_nb.views._total import format_usd
+    from hermes_nb.views._total import format_cost
 
-    if row.cost_usd is None:
-        return "unknown"
-    return format_usd(row.cost_usd) if row.is_cost_whole else f"at least {format_usd(row.cost_usd)}"
+    return format_cost(row.cost_usd, is_whole=row.is_cost_whole)
 
 
 def _short(prompt: str) -> str:

@@ -242,7 +242,7 @@ class PromoteView extends SheetView {
       ["run", now.run], ["link", /^https?:\/\//.test(now.url) && element("a", { href: now.url, target: "_blank", rel: "noopener noreferrer" }, now.url)],
       ["phase", `${now.phase || now.status}${now.attempt > 1 ? `, attempt ${now.attempt}` : ""}`], ["time", this.took],
       ["calls", [count(now.n_model_calls, "model call"), count(now.n_tool_calls, "tool call")].filter(Boolean).join(", ")],
-      ["tokens", tokens], ["cost", now.cost_usd === null ? "" : `$${now.cost_usd.toFixed(4)}`], ["error", now.error]]));
+      ["tokens", tokens], ["cost", now.cost], ["error", now.error]]));
     this._tick();
     this._drawLog(log, now);
     const key = `${now.is_done} ${now.status} ${hasReport}`;
