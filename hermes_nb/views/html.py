@@ -1,7 +1,8 @@
 """Rows, answer and totals as self-contained HTML: no script, no request, colours of the front end, light and dark.
 
 Jupyter front ends prefer text/html to text/markdown, so this is what a finished turn looks like in JupyterLab too, and
-in nbconvert, VS Code and on GitHub. Where a front end strips the style element, the rows still read as lines.
+in nbconvert, VS Code and on GitHub. Where a front end strips the style element, the rows still read as lines; JupyterLab
+does so in a notebook that was not run there, and has it from our extension.
 """
 
 from __future__ import annotations
@@ -27,7 +28,6 @@ border-bottom:1px solid var(--jp-border-color2,rgba(128,128,128,.25))}
 .hnb .hnb-meta,.hnb .hnb-dim,.hnb .hnb-total{color:var(--jp-content-font-color2,inherit)}
 .hnb .hnb-row code{font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.93em;background:none;\
 color:inherit;padding:0;white-space:normal}
-.hnb .hnb-row code:empty{display:none}
 .hnb .hnb-error{color:var(--jp-error-color1,#d9443f);font-weight:500}
 .hnb details.hnb-more{display:inline-block;vertical-align:top;max-width:100%}
 .hnb details.hnb-more>summary{cursor:pointer;display:inline}
@@ -48,6 +48,10 @@ border:1px solid var(--jp-border-color2,rgba(128,128,128,.35));text-align:left}
 .hnb .hnb-answer a{color:var(--jp-content-link-color,#0072b2)}
 .hnb .hnb-total{font-size:.86em;padding-top:6px}
 """.strip()
+
+# Where the style element is stripped: JupyterLab has a look of its own for code.
+NOTHING = ' style="display:none"'
+BARE = ' style="background:none;padding:0;white-space:normal"'
 
 
 def render(source: Source, *, max_rows: int | None = MAX_ROWS, now_unix_s: float | None = None) -> str:
@@ -102,7 +106,10 @@ def row_html(row: Row, *, max_chars: int = MAX_CHARS) -> str:
 
 
 def _piece(lead: str, value: str, is_code: bool) -> str:
-    return f"{lead}<code>{value}</code>" if is_code else f'{lead}<span class="hnb-dim">{value}</span>'
+    if not is_code:
+        return f'{lead}<span class="hnb-dim">{value}</span>'
+    own = NOTHING if not value else BARE if value.startswith("<details") else ""
+    return f"{lead}<code{own}>{value}</code>"
 
 
 def _linked(piece: Piece, value: str) -> str:

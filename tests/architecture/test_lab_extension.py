@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from hermes_nb import __version__
+from hermes_nb.views.html import STYLE
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES, ASSETS = ROOT / "extensions" / "lab", ROOT / "hermes_nb" / "labextension"
@@ -41,6 +42,12 @@ def test_a_source_that_changed_is_noticed(tmp_path: Path) -> None:
     checked = check(tmp_path)
     assert checked.returncode == 1
     assert "make lab-extension" in checked.stderr
+
+
+def test_it_has_the_look_of_a_turns_rows() -> None:
+    assert (SOURCES / "style" / "rows.css").read_text(encoding="utf-8").partition("\n")[2] == f"{STYLE}\n"
+    built = "".join(path.read_text(encoding="utf-8") for path in (ASSETS / "static").glob("*.js"))
+    assert ".hnb .hnb-total{" in built
 
 
 def test_the_assets_are_under_200_kb_and_whole() -> None:

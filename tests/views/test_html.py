@@ -38,7 +38,8 @@ class Guard(HTMLParser):
             if name == "href":
                 assert re.match(r"(?i)(https?:|mailto:|#|/[^/]|\.|[\w.-]+([/?#]|$))", value or "")
             if name == "style":
-                assert re.fullmatch(r"margin-left:[\d.]+em|text-align:(left|right|center)", value or "")
+                is_placed = re.fullmatch(r"margin-left:[\d.]+em|text-align:(left|right|center)", value or "")
+                assert is_placed or f' style="{value}"' in (html.BARE, html.NOTHING)
         if tag not in ("br", "hr"):
             self.open.append(tag)
 
