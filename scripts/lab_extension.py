@@ -17,8 +17,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("src/**/*.ts", "style/*", "schema/*.json", "package.json", "package-lock.json", "tsconfig.json", ".npmrc")
-# JupyterLab strips the style element of outputs that were not made in this sitting; so the extension has it too.
-ROWS_HEAD = "/* The look of a turn's rows, as hermes_nb/views/html.py has it: written by scripts/lab_extension.py. */"
+
+
+def static_style() -> str:
+    """The look of what is saved in notebooks: JupyterLab strips its style element where the notebook was not run there."""
+    from hermes_nb.views import html
+    from hermes_nb.widgets import _still, _transcript
+
+    head = "/* The look of what is saved in notebooks, from its Python modules: written by scripts/lab_extension.py. */"
+    return "\n".join([head, html.STYLE, _transcript.STYLE, _still.style()])
 
 
 def digest(root: Path = ROOT) -> str:
@@ -39,10 +46,8 @@ def recorded(root: Path = ROOT) -> str:
 
 def build() -> None:
     """Compile; the same sources give the same assets."""
-    from hermes_nb.views.html import STYLE
-
     folder, assets = ROOT / "extensions" / "lab", ROOT / "hermes_nb" / "labextension"
-    (folder / "style" / "rows.css").write_text(f"{ROWS_HEAD}\n{STYLE}\n", encoding="utf-8")
+    (folder / "style" / "static.css").write_text(static_style(), encoding="utf-8")
     # jupyter-builder comes with JupyterLab, in this interpreter's environment.
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for command in (["npm", "ci"], ["npm", "run", "build"]):

@@ -11,7 +11,7 @@ _BOX = (
     "color:var(--jp-content-font-color1,inherit);font-family:var(--jp-ui-font-family,sans-serif);"
     "font-size:var(--jp-ui-font-size1,13px);line-height:1.5"
 )
-_LABEL = "display:inline-block;min-width:6.5em;color:var(--jp-content-font-color2,inherit)"
+_LABEL = "flex:0 0 6.5em;color:var(--jp-content-font-color2,inherit)"
 
 
 def lines(card: Mapping[str, Any], changes: list[str] | None) -> list[tuple[str, str]]:
@@ -43,5 +43,8 @@ def as_text(title: str, rows: Sequence[tuple[str, str]]) -> str:
 
 def as_html(title: str, rows: Sequence[tuple[str, str]], more: str = "") -> str:
     """For notebooks; `more` is HTML below the rows."""
-    lines = "".join(f'<div><span style="{_LABEL}">{escape(label)}</span>{escape(text)}</div>' for label, text in rows)
+    lines = "".join(
+        f'<div style="display:flex"><span style="{_LABEL}">{escape(label)}</span> <span>{escape(text)}</span></div>'
+        for label, text in rows
+    )
     return f'<div style="{_BOX}"><div style="font-weight:600">{escape(title)}</div>{lines}{more}</div>'

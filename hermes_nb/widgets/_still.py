@@ -1,12 +1,13 @@
 """The timeline without a widget: a strip of bars above answer, rows and totals, as HTML without script, and as text.
 
-The bars are empty elements: a front end that strips styles shows the rows below them and nothing else.
+Where a front end strips the style element, the strip stays hidden and the rows below it tell all.
 """
 
 from __future__ import annotations
 
 import html
 import time
+from collections.abc import Collection
 
 from hermes_nb.model.span import Folder
 from hermes_nb.views._bundle import bundle
@@ -28,7 +29,8 @@ _HATCHES = {
     "repeating-linear-gradient(135deg,transparent 0 3px,#fff9 3px 4px)",
 }
 STYLE = """
-.hnb-strip{max-width:60em;margin:2px 0 10px;font:12px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);\
+.hnb-strip{display:block!important;max-width:60em;margin:2px 0 10px;\
+font:12px/1.4 var(--jp-ui-font-family,system-ui,sans-serif);\
 color:var(--jp-content-font-color1,inherit)}
 .hnb-strip .hnb-lane{display:flex;align-items:center;margin:1px 0}
 .hnb-strip .hnb-who{flex:0 0 9.5em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap;padding-right:6px}
@@ -65,13 +67,18 @@ def strip(folder: Folder, *, now_unix_s: float | None = None) -> str:
     end = max([now, *(bar.end_unix_s for bar in layout.bars)])
     length = max(end - start, 1e-9)
     used = {bar.category for bar in layout.bars}
-    looks = "".join(f".hnb-strip i.hnb-{name}{{background:{_background(name)}}}\n" for name in LOOKS if name in used)
     lanes = "\n".join(_lanes(layout, start, length))
     return (
-        f"<style>{STYLE}\n{looks}</style>\n"
-        f'<div class="hnb-strip tex2jax_ignore mathjax_ignore">{lanes}\n'
+        f"<style>{style(used)}</style>\n"
+        f'<div class="hnb-strip tex2jax_ignore mathjax_ignore" style="display:none">{lanes}\n'
         f'<div class="hnb-ends"><span>0</span><span>{format_ms(length * 1000)}</span></div></div>\n'
     )
+
+
+def style(kinds: Collection[str] = tuple(LOOKS)) -> str:
+    """The style of a strip with bars of these kinds."""
+    looks = "".join(f".hnb-strip i.hnb-{name}{{background:{_background(name)}}}\n" for name in LOOKS if name in kinds)
+    return f"{STYLE}\n{looks}"
 
 
 def _lanes(layout: Layout, start: float, length: float) -> list[str]:

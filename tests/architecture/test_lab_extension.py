@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from hermes_nb import __version__
-from hermes_nb.views.html import STYLE
+from hermes_nb.views import html
+from hermes_nb.widgets import _still, _transcript
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES, ASSETS = ROOT / "extensions" / "lab", ROOT / "hermes_nb" / "labextension"
@@ -44,10 +45,13 @@ def test_a_source_that_changed_is_noticed(tmp_path: Path) -> None:
     assert "make lab-extension" in checked.stderr
 
 
-def test_it_has_the_look_of_a_turns_rows() -> None:
-    assert (SOURCES / "style" / "rows.css").read_text(encoding="utf-8").partition("\n")[2] == f"{STYLE}\n"
+def test_it_has_the_look_of_what_is_saved() -> None:
+    style = (SOURCES / "style" / "static.css").read_text(encoding="utf-8")
     built = "".join(path.read_text(encoding="utf-8") for path in (ASSETS / "static").glob("*.js"))
-    assert ".hnb .hnb-total{" in built
+    parts = {html.STYLE: ".hnb .hnb-total{", _transcript.STYLE: ".hnb-you{", _still.style(): ".hnb-strip i.hnb-tool{"}
+    for part, rule in parts.items():
+        assert part in style
+        assert rule in built
 
 
 def test_the_assets_are_under_200_kb_and_whole() -> None:

@@ -13,7 +13,8 @@ from .test_run import SCREENSHOTS
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(300)]
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "01_hello.ipynb"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NOTEBOOK, TIMELINE = NOTEBOOKS / "01_hello.ipynb", NOTEBOOKS / "04_timeline.ipynb"
 
 
 def test_the_first_notebook_runs_in_the_browser(tmp_path: Path) -> None:
@@ -35,4 +36,16 @@ def test_the_first_notebook_runs_in_the_browser(tmp_path: Path) -> None:
         assert notebook.error_outputs() == []
         assert "top_customers" in notebook.outputs()[asked[-1]]
         notebook.screenshot(SCREENSHOTS / "hello.png")
+        browser.assert_clean()
+
+
+def test_a_saved_timeline_shows_its_bars_where_it_was_not_run(tmp_path: Path) -> None:
+    shutil.copy(TIMELINE, tmp_path)
+    with LabServer(tmp_path, lab_extension=True) as lab, Browser(lab, height=2300) as browser:
+        notebook = browser.open(TIMELINE.name)
+        bar = notebook.page.locator(".hnb-strip i.hnb-tool").first
+        assert bar.is_visible()
+        assert "gradient" in bar.evaluate("e => getComputedStyle(e).backgroundImage")
+        assert bar.bounding_box()["width"] > 50
+        notebook.screenshot(SCREENSHOTS / "hello-timeline.png")
         browser.assert_clean()
