@@ -9,8 +9,6 @@ import pytest
 from hermes_nb.testing import Call, Hang, Say
 
 from .axe import findings
-from .test_run import SCREENSHOTS
-from .test_timeline import themed
 from .turn_page import ANALYST, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.timeout(400)]
@@ -97,8 +95,7 @@ def test_the_timeline_stands_beside_it(page: ChatPage) -> None:
     page.button(CHAT, "Timeline").click()
     page.notebook.wait_for("() => document.querySelector('.hnbt canvas')", "the timeline", timeout_s=30)
     page.wait(CHAT, END)  # it grew, being narrower now, and nobody scrolled
-    themed(page.notebook, "light")
-    page.cell(CHAT).screenshot(path=str(SCREENSHOTS / "turn-chat-timeline.png"))
+    page.shoot(CHAT, "timeline")
     page.button(CHAT, "Timeline").click()
     page.notebook.wait_for("() => !document.querySelector('.hnbt canvas')", "no timeline", timeout_s=30)
 
@@ -147,7 +144,7 @@ def test_reopened_it_is_a_transcript(page: ChatPage) -> None:
     for text in ("Who matters most?", "1,200.", "Here again."):
         page.notebook.wait_text(text, cell=CHAT)
     assert page.notebook.page.evaluate("document.querySelectorAll('.hnbr').length") == 0
-    page.notebook.screenshot(SCREENSHOTS / "turn-chat-reopened.png")
+    page.shoot(CHAT, "reopened")
 
 
 def test_the_page_was_clean(page: ChatPage) -> None:

@@ -375,6 +375,7 @@ def test_narrow_and_wide_it_fits(page: Page) -> None:
         fits = page.page.evaluate("(n => n.scrollWidth <= n.clientWidth)(document.querySelector('#hermes-nb-panel'))")
         assert fits, f"{name}: {widths[-1]} px"
         page.notebook.screenshot(SCREENSHOTS / f"extension-{name}.png")
+    page.shoot("usual")
     assert widths[0] > 550
     assert widths[1] <= 250  # as narrow as Lab lets it be
 

@@ -9,7 +9,6 @@ import pytest
 from hermes_nb.testing import Call, Hang, Say
 
 from .axe import findings
-from .test_run import SCREENSHOTS
 from .test_timeline import themed
 from .turn_page import ANALYST, Page
 
@@ -217,7 +216,7 @@ def test_a_restarted_kernel_leaves_a_clear_state(page: Page) -> None:
     page.notebook.wait_text("word 19999", cell=MANY)
     page.notebook.wait_text("Once upon a time", cell=GONE)
     assert page.notebook.page.evaluate("document.querySelectorAll('.hnbr').length") == 0
-    page.notebook.screenshot(SCREENSHOTS / "turn-reopened.png")
+    page.shoot(ASK, "reopened")
 
 
 def test_the_page_was_clean(page: Page) -> None:
