@@ -126,6 +126,8 @@ class Answer {
   }
 }
 
+const CALM_MS = 500;
+
 // A request for approval, or a question: open it has buttons, answered it is a row.
 class Asked {
   constructor(name, context) {
@@ -154,6 +156,16 @@ class Asked {
       element("div", { class: "hnbr-question" }, icon("✋"), " ", element("b", {}, ask.approval ? "Approval needed" : "The agent asks"), ` — ${ask.question}`),
       ask.arguments && element("pre", { tabindex: "0", "aria-label": `Arguments of ${ask.name}` }, ask.arguments),
       ask.approval ? this._allow(ask) : this._reply(ask)].filter(Boolean));
+    this._calm();
+  }
+
+  // The second half of a double click meets a question that has just come into the place of an answered one: not yet.
+  _calm() {
+    const id = this.id, buttons = [...this.element.querySelectorAll("button")];
+    for (const made of buttons) made.disabled = true;
+    setTimeout(() => {
+      if (this.id === id && !this.context.isDead()) for (const made of buttons) made.disabled = false;
+    }, CALM_MS);
   }
 
   _send(ask, answer) {
