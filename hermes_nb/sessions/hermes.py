@@ -9,8 +9,9 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from hermes_nb.sessions.conversations import Conversations
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.library import Library
 from hermes_nb.sessions.life import Life
+from hermes_nb.sessions.local import Local
 from hermes_nb.sessions.recording import Recording, Tape
 from hermes_nb.sessions.session import new_id
 from hermes_nb.sessions.state_dir import StateDir, claim_instance, open_state_dir
@@ -97,8 +99,7 @@ class Hermes(Conversations):
         return hermes
 
     @classmethod
-    @contextlib.asynccontextmanager
-    async def local(
+    def local(
         cls,
         *,
         runtime: Runtime | None = None,
@@ -106,8 +107,8 @@ class Hermes(Conversations):
         cleanup: bool = True,
         host: Host | None = None,
         replay: str | Path | None = None,
-    ) -> AsyncIterator[Hermes]:
-        """A Hermes for the length of an `async with`.
+    ) -> Local:
+        """A Hermes for the length of an `async with`; `open_local` makes one that lasts over many cells.
 
         Args:
             runtime: Where workers run; None means `Process()`.
@@ -123,14 +124,8 @@ class Hermes(Conversations):
 
         Source: seed 001, `Hermes.local`.
         """
-        hermes = cls.open_local(runtime=runtime, state=state, host=host, replay=replay)
-        try:
-            yield hermes
-        finally:
-            if cleanup:
-                for instance in list(hermes.instances.values()):
-                    await instance.delete()
-            await hermes.aclose()
+        make = partial(cls.open_local, runtime=runtime, state=state, host=host, replay=replay)
+        return Local(make, cleanup=cleanup)
 
     async def aclose(self) -> None:
         """`close` without blocking the caller's loop."""
