@@ -329,8 +329,10 @@ class Context:
 
     @property
     def running(self) -> list[Turn]:
-        """The turns that run now, oldest first."""
-        return [] if self._hermes is None else [turn for turn in self._hermes.turns if not turn.is_done]
+        """The turns that run in this kernel now, oldest first; also those of a Hermes that a cell made."""
+        from hermes_nb.sessions.opened import running_turns
+
+        return running_turns()
 
 
 def _snapshot(bound: BoundAgent) -> dict[str, Any]:

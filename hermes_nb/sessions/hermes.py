@@ -21,6 +21,7 @@ from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import EventNumberer
 from hermes_nb.model.mask import Masker
 from hermes_nb.runtimes._base import Runtime
+from hermes_nb.sessions import opened
 from hermes_nb.sessions.conversations import Conversations
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.library import Library
@@ -70,6 +71,7 @@ class Hermes(Conversations):
         self._is_closed = False
         if state.warning:
             self.warn("state-dir", state.warning)
+        opened.note(self)
 
     # -- making and ending ---------------------------------------------------------------------------------------
     @classmethod
