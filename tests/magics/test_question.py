@@ -95,10 +95,11 @@ from hermes_nb import Hermes
 from hermes_nb.magics import context
 mine = Hermes.open_local(state="mine")
 bound = mine.bind(context(get_ipython()).hermes.agent("careful").config)
-result = await bound.run("Erase")
 """)
+    said = careful.ok("result = await bound.run('Erase')").out
     request_id = careful.value("mine.turns[-1].pending[0]['request_id']")
-    assert f"%hermes approve {request_id} (or --deny)" in careful.value("result.error")
+    assert f"%hermes approve {request_id} (or --deny)" in said
+    assert said == careful.value("result.error") + "\n"
     assert f"{request_id}  careful asks: May the agent call erase?" in careful.ok("%hermes approve").out
     careful.ok(f"%hermes approve {request_id}")
     careful.ok("result = await mine.turns[-1].wait()")
