@@ -23,6 +23,7 @@ from hermes_nb._require import require
 
 # Of this package, what a tool's task needs, and what the turn's needs besides.
 TOOL_ROOMS, TURN_ROOMS = ("", "model", "tools", "flyte"), ("engine", "views")
+OFFLINE_ROOM = "engine/offline"
 _STAMP = (2020, 1, 1, 0, 0, 0)
 
 
@@ -92,10 +93,10 @@ def source_zip(*, of_turn: bool, with_offline: bool = False) -> bytes:
     root = Path(__file__).parents[1]
     files = {}
     for room in (*TOOL_ROOMS, *(TURN_ROOMS if of_turn else ())):
-        for path in [*sorted((root / room).glob("*.py")), *sorted((root / room / "assets").glob("*"))]:
-            if path.name.startswith("offline") and not with_offline:
-                continue
-            files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
+        sources = sorted((root / room).glob("**/*.py" if room else "*.py"))  # with the rooms within a room
+        for path in [*sources, *sorted((root / room / "assets").glob("*"))]:
+            if root / OFFLINE_ROOM not in path.parents or with_offline:
+                files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
     return _zip(files)
 
 
