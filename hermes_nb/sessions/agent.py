@@ -255,9 +255,11 @@ class BoundAgent(AgentTools):
         )  # fmt: skip
         try:
             return await turn.wait(until_asked=True)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as exc:
             turn.stop("cancelled")
             await turn.wait()
+            kept = f"Turn {turn.id} was stopped; what had arrived is kept: the result of its turn in hermes.turns."
+            exc.args = exc.args or (kept,)  # the last line of a cell that was interrupted
             raise
 
     def run_sync(
