@@ -92,10 +92,11 @@ def source_zip(*, of_turn: bool, with_offline: bool = False) -> bytes:
     """
     root = Path(__file__).parents[1]
     files = {}
-    rooms = (*TOOL_ROOMS, *(TURN_ROOMS if of_turn else ()), *((OFFLINE_ROOM,) if with_offline else ()))
-    for room in rooms:
-        for path in [*sorted((root / room).glob("*.py")), *sorted((root / room / "assets").glob("*"))]:
-            files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
+    for room in (*TOOL_ROOMS, *(TURN_ROOMS if of_turn else ())):
+        sources = sorted((root / room).glob("**/*.py" if room else "*.py"))  # with the rooms within a room
+        for path in [*sources, *sorted((root / room / "assets").glob("*"))]:
+            if root / OFFLINE_ROOM not in path.parents or with_offline:
+                files[f"hermes_nb/{path.relative_to(root).as_posix()}"] = path.read_bytes()
     return _zip(files)
 
 

@@ -123,6 +123,12 @@ def _unpicklable(tool: Tool, taken: Taken, error: Exception) -> Iterator[Finding
         if bundles.pickled(value) is not None:
             continue
         found = True
+        if name == "get_ipython":
+            yield Finding(
+                "unpicklable", "It uses the notebook's shell (a line with ! or %, or get_ipython()), which stays here.",
+                "Write it in Python: subprocess.run(...) for a command.", site_of(taken.users[name], tool.name), name,
+            )  # fmt: skip
+            continue
         kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
         yield Finding(
             "unpicklable", f"Variable {name!r} is a {kind}, which can't leave this process.",

@@ -66,7 +66,7 @@ def _imported(config: Flyte) -> None:
 def checked(bound: BoundAgent, config: Flyte) -> Plan:
     """The plan with every finding that needs no network."""
     plan = plan_of(bound, config)
-    plan.findings += [*_tools(plan), *_variables(plan), *_secrets(plan), *_size(plan)]
+    plan.findings += [*_tools(plan), *_variables(plan), *_written(plan), *_secrets(plan), *_size(plan)]
     if config.mode == "remote":
         plan.findings += [*_model(plan), *_image(plan)]
     return plan
@@ -112,6 +112,19 @@ def _variables(plan: Plan) -> Iterator[Finding]:
                     f"Variable {variable!r} is shipped as it is now, {_size_text(size)}; later changes stay here.",
                     site=site_of(taken.users[variable], name), variable=variable, is_fatal=False,
                 )  # fmt: skip
+
+
+def _written(plan: Plan) -> Iterator[Finding]:
+    """Variables that a tool means to change, and would change in a copy."""
+    for name, taken in plan.taken.items():
+        for variable, function in taken.written.items():
+            yield Finding(
+                "written",
+                f"Variable {variable!r} is changed by the function (global); there it changes a copy, not the one here, and"
+                " the next call may not see it.",
+                "Return what the agent or you need, or keep it in a file or a bucket.",
+                site=site_of(function, name), variable=variable, is_fatal=False,
+            )  # fmt: skip
 
 
 def _sizes(variables: dict[str, Any]) -> dict[str, int]:

@@ -28,11 +28,13 @@ class Taken:
         variables: Values of the notebook by name, functions, classes and modules left out.
         users: For each variable, the function that uses it, and its line.
         imports: Top-level modules that the bodies import when they run.
+        written: Variables of the notebook that a body binds anew (`global`), by name: the function that does.
     """
 
     variables: dict[str, Any] = field(default_factory=dict)
     users: dict[str, types.FunctionType] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
+    written: dict[str, types.FunctionType] = field(default_factory=dict)
 
 
 def taken_by(tool: Tool) -> Taken:
@@ -46,6 +48,7 @@ def taken_by(tool: Tool) -> Taken:
             continue
         seen.add(id(function))
         taken.imports.update(_imports(function.__code__))
+        taken.written.update(dict.fromkeys(_names(function.__code__, ("STORE_GLOBAL",)), function))
         for name, value in used_by(function):
             found = list(functions_in(value)) if is_of_notebook(value) else []
             if found:
@@ -144,13 +147,13 @@ def used_by(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
             continue
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
+def _names(code: types.CodeType, operations: tuple[str, ...] = ("LOAD_GLOBAL", "LOAD_NAME")) -> Iterator[str]:
     for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if instruction.opname in operations:
             yield str(instruction.argval)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+            yield from _names(constant, operations)
 
 
 def _imports(code: types.CodeType) -> Iterator[str]:
@@ -170,5 +173,9 @@ def is_of_notebook(value: Any) -> bool:
 
 
 def _is_by_name(value: Any) -> bool:
-    module = sys.modules.get(getattr(value, "__module__", None) or "")
-    return module is not None and getattr(value, "__module__", "") != "__main__"
+    """Whether it is a function that its module has by that name; an object that can merely be called is none."""
+    module, name = getattr(value, "__module__", None) or "", getattr(value, "__qualname__", None) or ""
+    at: Any = sys.modules.get(module) if module != "__main__" else None
+    for part in name.split("."):
+        at = getattr(at, part, None)
+    return at is value

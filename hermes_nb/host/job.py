@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -71,6 +72,7 @@ class Job:
         self.on_abandoned: Callable[[], None] = _nothing
         self.reach: Callable[[], None] = _nothing
         self._state = "pending"
+        self._began_unix_s = self._began_s = 0.0
         self._lock = threading.Lock()
 
     @property
@@ -90,6 +92,7 @@ class Job:
                 return False
             self.reach = reach
             self._state = "running"
+            self._began_unix_s, self._began_s = time.time(), time.perf_counter()
             return True
 
     def end(self, outcome: ToolOutcome | None) -> None:
@@ -103,7 +106,7 @@ class Job:
             told()
         with self._lock:
             self._state = "ended"
-        self.settle(self._as_asked(outcome or stopped(self.call.tool.name)))
+        self.settle(self._as_asked(outcome or self.measured(stopped(self.call.tool.name))))
 
     def drop(self, outcome: ToolOutcome | None = None) -> None:
         """End a call that has not begun, with `outcome` or as stopped."""
@@ -121,6 +124,13 @@ class Job:
             if self.future.done():
                 return
             self.future.set_result(outcome)
+
+    def measured(self, outcome: ToolOutcome) -> ToolOutcome:
+        """The outcome with when the body started and how long it ran until now; unchanged when it never did."""
+        if not self._began_unix_s:
+            return outcome
+        duration_ms = (time.perf_counter() - self._began_s) * 1000
+        return replace(outcome, started_at_unix_s=self._began_unix_s, duration_ms=duration_ms)
 
     def _as_asked(self, outcome: ToolOutcome) -> ToolOutcome:
         limit_s = self.call.tool.timeout_s
@@ -198,6 +208,6 @@ class Jobs:
         if job.is_running:
             limit_s = job.call.tool.timeout_s
             is_late = job.reason == "timed_out" and limit_s is not None
-            job.settle(timed_out(name, limit_s or 0.0) if is_late else stopped(name))
+            job.settle(job.measured(timed_out(name, limit_s or 0.0) if is_late else stopped(name)))
             job.on_abandoned()
 

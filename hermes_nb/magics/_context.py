@@ -139,7 +139,11 @@ class Context:
             UsageError: There is none of that name.
         """
         if name not in self.user_ns:
-            raise UsageError(f"There is no variable named {name!r}.{near(name, list(self.variables()))}")
+            is_name = name.isidentifier()
+            how = near(name, list(self.variables())) if is_name else (
+                " Names of variables go here, no expressions and no paths: put it into one first, and give its name."
+            )  # fmt: skip
+            raise UsageError(f"There is no variable named {name!r}.{how}")
         return self.user_ns[name]
 
     def function(self, name: str) -> Callable[..., Any]:
@@ -329,8 +333,10 @@ class Context:
 
     @property
     def running(self) -> list[Turn]:
-        """The turns that run now, oldest first."""
-        return [] if self._hermes is None else [turn for turn in self._hermes.turns if not turn.is_done]
+        """The turns that run in this kernel now, oldest first; also those of a Hermes that a cell made."""
+        from hermes_nb.sessions.opened import running_turns
+
+        return running_turns()
 
 
 def _snapshot(bound: BoundAgent) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
+
+from hermes_nb.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +20,31 @@ class ContentPart:
 
 
 def prompt_text(prompt: str | list[ContentPart]) -> str:
-    """The text of a prompt, as valid Unicode; an image is named as `[image/png, 12 kB]`."""
+    """The text of a prompt, as valid Unicode; an image is named as `[image/png, 12 kB]`.
+
+    Raises:
+        UsageError: It is neither a text nor a list of parts; names what it is, and what to write.
+    """
     if isinstance(prompt, str):
         return valid(prompt)
-    parts = (
+    parts: object = prompt  # what people pass
+    if not isinstance(parts, Sequence):
+        raise UsageError(f"A prompt is a text or a list of ContentPart, not {_kind(parts)}.")
+    for number, part in enumerate(parts, 1):
+        if not isinstance(part, ContentPart):
+            raise UsageError(
+                f"Part {number} of the prompt is {_kind(part)}, not a ContentPart. Write ContentPart('text', text='...') or"
+                " ContentPart('image', data=BASE64, mime_type='image/png'); %hermes run --image NAME takes figures too."
+            )
+    texts = (
         p.text if p.type == "text" else f"[{p.mime_type or 'image'}, {len(p.data) * 3 // 4000} kB]" for p in prompt
     )
-    return valid("\n\n".join(parts))
+    return valid("\n\n".join(texts))
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return "None" if value is None else f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
 def valid(text: str) -> str:

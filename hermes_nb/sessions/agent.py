@@ -246,7 +246,7 @@ class BoundAgent(AgentTools):
             try:
                 one = asking.send(result)
             except StopIteration as end:
-                return cast(RunResult, end.value)
+                return self._told(cast(RunResult, end.value), show)
 
     async def _run(self, one: Round, *, timeout: float, show: bool | None) -> RunResult:
         turn = self.submit(
@@ -255,9 +255,11 @@ class BoundAgent(AgentTools):
         )  # fmt: skip
         try:
             return await turn.wait(until_asked=True)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as exc:
             turn.stop("cancelled")
             await turn.wait()
+            kept = f"Turn {turn.id} was stopped; what had arrived is kept: the result of its turn in hermes.turns."
+            exc.args = exc.args or (kept,)  # the last line of a cell that was interrupted
             raise
 
     def run_sync(
@@ -294,7 +296,7 @@ class BoundAgent(AgentTools):
             try:
                 one = asking.send(result)
             except StopIteration as end:
-                return cast(RunResult, end.value)
+                return self._told(cast(RunResult, end.value), show)
 
     def _run_blocking(self, one: Round, *, timeout: float, show: bool | None) -> RunResult:
         turn = self.submit(
@@ -416,6 +418,13 @@ class BoundAgent(AgentTools):
 
     def _quiet(self, show: bool | None) -> bool:
         return not self._show(show)
+
+    def _told(self, result: RunResult, show: bool | None) -> RunResult:
+        """The result; what its events do not show (an answer of the wrong type, what it waits for) is printed below it."""
+        is_asked = any(t.id == result.turn_id and t.has_buttons and not t.is_done for t in self.hermes.turns)
+        if result.problem is not None and self._show(show) and not is_asked:
+            print(result.problem)
+        return result
 
     # -- tools ---------------------------------------------------------------------------------------------------
     async def add_tools(self, tools: Sequence[Callable[..., Any]]) -> str:

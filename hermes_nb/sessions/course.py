@@ -72,6 +72,7 @@ class TurnCourse:
         self._steers = Steers(self)
         self._give_up_timer: asyncio.TimerHandle | None = None
         self._is_sent, self._is_unheard, self._has_begun, self._n_sends = False, False, False, 0
+        self._is_held_up = False
         self._stop_reason: str | None = None
         self._raw: dict[str, Any] = {}
         self._result: RunResult | None = None
@@ -152,6 +153,8 @@ class TurnCourse:
             self._has_begun = True
             if self._stop_reason is not None:
                 raise asyncio.CancelledError
+            for turn in self._hermes.turns:
+                self.held_up_by(turn)
             async with self._session.lock:
                 await self._send()
                 await self._ended.wait()
@@ -273,8 +276,18 @@ class TurnCourse:
             await asyncio.wait({self._task})
 
     def asked(self) -> None:
-        """Somebody must answer a request before the turn goes on."""
+        """Somebody must answer a request before the turn goes on, and those asked after it."""
         self._wake.set()
+        for turn in self._hermes.turns:
+            turn.held_up_by(self)
+
+    def held_up_by(self, turn: TurnCourse) -> None:
+        """Say, once, when a turn of this session waits for an answer, and this one, which is still to come, for it."""
+        is_behind = turn.session_id == self.session_id and not (self._is_sent or self.is_done or turn.is_done)
+        if turn is not self and is_behind and not self._is_held_up and (question := turn._serving.asked()):
+            self._is_held_up = True
+            text = f"Turn {turn.id} of this session comes first, and asks: {question}"
+            self.emit("warning", {"code": "held-up", "message": text})
 
     def tool_call_id(self, span_id: str) -> str:
         """The model's id of the call whose span that is; models may use an id twice, spans are unique."""

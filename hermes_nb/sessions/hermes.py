@@ -9,8 +9,9 @@ import json
 import shutil
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,12 @@ from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import EventNumberer
 from hermes_nb.model.mask import Masker
 from hermes_nb.runtimes._base import Runtime
+from hermes_nb.sessions import opened
 from hermes_nb.sessions.conversations import Conversations
 from hermes_nb.sessions.instance import Instance
 from hermes_nb.sessions.library import Library
 from hermes_nb.sessions.life import Life
+from hermes_nb.sessions.local import Local
 from hermes_nb.sessions.recording import Recording, Tape
 from hermes_nb.sessions.session import new_id
 from hermes_nb.sessions.state_dir import StateDir, claim_instance, open_state_dir
@@ -68,6 +71,7 @@ class Hermes(Conversations):
         self._is_closed = False
         if state.warning:
             self.warn("state-dir", state.warning)
+        opened.note(self)
 
     # -- making and ending ---------------------------------------------------------------------------------------
     @classmethod
@@ -97,8 +101,7 @@ class Hermes(Conversations):
         return hermes
 
     @classmethod
-    @contextlib.asynccontextmanager
-    async def local(
+    def local(
         cls,
         *,
         runtime: Runtime | None = None,
@@ -106,8 +109,8 @@ class Hermes(Conversations):
         cleanup: bool = True,
         host: Host | None = None,
         replay: str | Path | None = None,
-    ) -> AsyncIterator[Hermes]:
-        """A Hermes for the length of an `async with`.
+    ) -> Local:
+        """A Hermes for the length of an `async with`; `open_local` makes one that lasts over many cells.
 
         Args:
             runtime: Where workers run; None means `Process()`.
@@ -123,14 +126,8 @@ class Hermes(Conversations):
 
         Source: seed 001, `Hermes.local`.
         """
-        hermes = cls.open_local(runtime=runtime, state=state, host=host, replay=replay)
-        try:
-            yield hermes
-        finally:
-            if cleanup:
-                for instance in list(hermes.instances.values()):
-                    await instance.delete()
-            await hermes.aclose()
+        make = partial(cls.open_local, runtime=runtime, state=state, host=host, replay=replay)
+        return Local(make, cleanup=cleanup)
 
     async def aclose(self) -> None:
         """`close` without blocking the caller's loop."""

@@ -34,7 +34,10 @@ class IoLoop:
         if self._loop is None:
             with self._lock:
                 if self.is_closed:
-                    raise RuntimeError("This Hermes is closed. Make a new one with Hermes.local().")
+                    raise RuntimeError(
+                        "This Hermes is closed, or its `async with` has ended. Make a new one: hermes = Hermes.open_local()"
+                        " lasts until hermes.close()."
+                    )
                 if self._loop is None:
                     self._start()
         assert self._loop is not None
@@ -70,7 +73,12 @@ class IoLoop:
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> concurrent.futures.Future[T]:
         """Run a coroutine on the loop; from any thread, without waiting."""
-        return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        try:
+            loop = self.loop
+        except RuntimeError:
+            coroutine.close()  # else Python warns that it was never awaited
+            raise
+        return asyncio.run_coroutine_threadsafe(coroutine, loop)
 
     def call(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and block the calling thread for its result."""

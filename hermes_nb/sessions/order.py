@@ -59,7 +59,7 @@ def place(
     """The turn that `BoundAgent.submit` gives; see there."""
     text = prompt_text(prompt)
     if not text.strip():
-        raise UsageError("The prompt is empty: nothing was sent. Write the question below the %%hermes run line.")
+        raise UsageError("The prompt is empty: nothing was sent.")
     if timeout_s is not None and timeout_s <= 0:
         raise UsageError(f"timeout must be more than 0 seconds, not {timeout_s:g}.")
     mode = options.get("mode", "enqueue")

@@ -235,6 +235,17 @@ class ToolServing:
         """How many requests are open."""
         return len(self._waiting)
 
+    def asked(self) -> str:
+        """The oldest open request in words, and how it is answered from anywhere in the kernel; "" when there is none."""
+        for request_id, one in list(self._waiting.items()):
+            is_approval, question = _is_approval(one["data"]), one["data"].get("question") or "May it go on?"
+            magic, call = ("(or --deny)", "") if is_approval else ("--answer '...'", ", '...'")
+            return (
+                f"{question} Answer with %hermes approve {request_id} {magic}; in Python turn.approve({request_id!r}{call}),"
+                " by the turn in hermes.turns."
+            )
+        return ""
+
     def pending(self) -> list[dict[str, Any]]:
         """The open requests."""
         return [dict(w["data"]) for w in list(self._waiting.values())]

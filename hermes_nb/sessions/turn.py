@@ -71,6 +71,11 @@ class Turn(TurnCourse):
         return self._steers.unread
 
     @property
+    def asked_s(self) -> float:
+        """When it was asked, in seconds of the monotonic clock `time.perf_counter`."""
+        return self._began_s
+
+    @property
     def has_buttons(self) -> bool:
         """Whether what it asks can be answered by a click, where it shows."""
         return bool(getattr(self._sink, "has_buttons", False))
@@ -189,7 +194,9 @@ class Turn(TurnCourse):
         if self._result is not None:
             return self._result
         if until_asked and self._serving.n_waiting:
-            return self._make_result(self._serving.waiting_status, self._log.partial_text())
+            result = self._make_result(self._serving.waiting_status, self._log.partial_text())
+            result.problem = f"It asks: {self._serving.asked()}"
+            return result
         raise TimeoutError(f"Turn {self.id} is still {self.status} after {timeout_s or 0:g} s.")
 
     def _interrupted(self) -> None:

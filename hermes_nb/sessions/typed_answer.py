@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hermes_nb.model.content import ContentPart
+from hermes_nb.model.content import ContentPart, prompt_text
 from hermes_nb.sessions.result import RunResult
 from hermes_nb.tools.answer import AnswerError, parse, repair, request
 
@@ -72,6 +72,7 @@ class TypedAnswer:
         """The prompt with what the answer must look like."""
         if isinstance(prompt, str):
             return f"{prompt}\n\n{self._request}" if prompt.strip() else prompt
+        prompt_text(prompt)  # it may be no prompt at all
         return [*prompt, ContentPart("text", text=self._request)]
 
     def read(self, result: RunResult) -> str | None:

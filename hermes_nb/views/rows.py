@@ -235,7 +235,7 @@ def _span_row(span: Span, depth: int) -> Row:
             pieces.append(Piece(" · ", usage, FINAL_CHARS, is_code=False))
     elif span.kind == "tool":
         icon, label, first = "🛠️", span.name, "tool"
-        result = "" if span.error else span.result
+        result = "" if _error(span) else span.result
         pieces = [
             Piece("", arguments_text(span.arguments), PROMPT_CHARS),
             Piece(" → ", result, ANSWER_CHARS),
@@ -272,9 +272,14 @@ def _meta(span: Span) -> list[str]:
 
 
 def _error(span: Span) -> str:
-    if span.error:
-        return span.error
-    return span.error_type or "failed" if span.status == "error" else ""
+    """What went wrong; with its class where the message alone says little: of a KeyError it is `'revenue'`.
+
+    The Agent tab has the message alone, always.
+    """
+    if not span.error:
+        return span.error_type or "failed" if span.status == "error" else ""
+    is_curt = span.error_type == "KeyError" or len(span.error.split()) < 2
+    return f"{span.error_type}: {span.error}" if is_curt and span.error_type else span.error
 
 
 def _note_row(note: Note) -> Row:

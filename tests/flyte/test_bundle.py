@@ -1,36 +1,51 @@
-"""What of this package travels: the rooms that run there, the offline model only where it is asked."""
+"""What travels is enough where this package is not installed."""
 
 from __future__ import annotations
 
-import io
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
-from hermes_nb.flyte.bundle import source_zip
+import pytest
+
+from hermes_nb.flyte import bundle
+
+IMPORT = """
+import importlib, sys, zipfile
+archive = sys.argv[1]
+sys.path.insert(0, archive)
+names = [n.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for n in zipfile.ZipFile(archive).namelist()]
+for name in names:
+    if name == "hermes_nb.engine.endpoint" or name.startswith("hermes_nb.engine.offline"):
+        module = importlib.import_module(name)
+        assert archive in module.__file__, module.__file__
+        print(name)
+"""
 
 
-def names(code: bytes) -> set[str]:
-    with zipfile.ZipFile(io.BytesIO(code)) as archive:
-        return set(archive.namelist())
-
-
-def test_the_offline_model_travels_only_where_it_answers() -> None:
-    tool, turn, offline = (
-        names(source_zip(of_turn=of_turn, with_offline=with_offline))
-        for of_turn, with_offline in ((False, False), (True, False), (True, True))
+def imported(tmp_path: Path, *, with_offline: bool) -> set[str]:
+    """The endpoint and what there is of the embedded model, imported from a turn's zip in an interpreter of its own."""
+    archive = tmp_path / "turn.zip"
+    archive.write_bytes(bundle.source_zip(of_turn=True, with_offline=with_offline))
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", IMPORT, str(archive)], capture_output=True, text=True, check=False
     )
-    assert tool < turn < offline
-    assert {name.rsplit("/", 1)[0] for name in offline - turn} == {"hermes_nb/engine/offline"}
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
 
 
-def test_the_offline_model_that_travelled_answers(tmp_path: Path) -> None:
-    (tmp_path / "code.zip").write_bytes(source_zip(of_turn=True, with_offline=True))
-    script = "from hermes_nb.engine.offline import reply; print(__import__('hermes_nb').__file__, reply([], [])[0])"
-    ran = subprocess.run(
-        [sys.executable, "-P", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True,
-        env={"PYTHONPATH": str(tmp_path / "code.zip")},
-    )  # fmt: skip
-    assert "code.zip" in ran.stdout
-    assert len(ran.stdout.split()) > 3
+def test_the_embedded_model_travels_whole_with_an_agent_that_uses_it(tmp_path: Path) -> None:
+    found = imported(tmp_path, with_offline=True)
+    assert {"hermes_nb.engine.offline", "hermes_nb.engine.offline.served", "hermes_nb.engine.endpoint"} <= found
+
+
+def test_it_stays_at_home_otherwise(tmp_path: Path) -> None:
+    assert imported(tmp_path, with_offline=False) == {"hermes_nb.engine.endpoint"}
+
+
+@pytest.mark.parametrize("room", [r for r in (*bundle.TOOL_ROOMS, *bundle.TURN_ROOMS) if r])
+def test_every_module_of_a_room_travels(room: str) -> None:
+    root = Path(bundle.__file__).parents[1]
+    archive = bundle.source_zip(of_turn=True, with_offline=True)
+    for path in (root / room).rglob("*.py"):
+        assert f"hermes_nb/{path.relative_to(root).as_posix()}".encode() in archive

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -16,6 +20,7 @@ from hermes_nb.flyte import _sdk
 from hermes_nb.flyte.preflight import checked, preflight
 from hermes_nb.flyte.promote import describe
 from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.flyte.scan import taken_by
 from hermes_nb.flyte.submit import refuse
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.sessions.agent import BoundAgent
@@ -64,6 +69,44 @@ def test_an_unpicklable_variable_is_named_with_its_tool_and_cure(hermes: Hermes)
     assert "locked" in finding.where
     assert "line 1" in finding.where
     assert "inside the function" in finding.cure
+
+
+class Shell:
+    def get_ipython(self) -> None:
+        """Bound to what can't be pickled, as IPython's is."""
+
+    def __reduce__(self) -> str:
+        raise TypeError("cannot pickle '_thread.lock' object")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("CONNECTION", sqlite3.connect(":memory:"), "Variable 'CONNECTION' is a sqlite3.Connection, which can't leave"),
+        ("get_ipython", Shell().get_ipython, "It uses the notebook's shell (a line with ! or %, or get_ipython())"),
+    ],
+)
+def test_a_callable_object_of_a_module_is_named_like_any_other(
+    hermes: Hermes, name: str, value: Any, said: str
+) -> None:
+    names = in_notebook(f"def uses() -> str:\n    'Use it.'\n    return str({name}('x'))\n", **{name: value})
+    (finding,) = checked(bound(hermes, tool(names["uses"])), Flyte()).findings
+    assert (finding.code, finding.variable, finding.is_fatal) == ("unpicklable", name, True)
+    assert finding.text.startswith(said)
+
+
+def test_functions_and_classes_of_modules_are_no_variables(hermes: Hermes) -> None:
+    source = "def uses() -> str:\n    'Use them.'\n    return str([dumps, Path, sqrt, getcwd])\n"
+    names = in_notebook(source, dumps=json.dumps, Path=Path, sqrt=math.sqrt, getcwd=os.getcwd)
+    assert taken_by(tool(names["uses"])).variables == {}
+
+
+def test_a_variable_that_a_tool_binds_anew_is_noted(hermes: Hermes) -> None:
+    source = "def add():\n    global N\n    N += 1\ndef count() -> int:\n    'Count.'\n    add()\n    return N\n"
+    names = in_notebook(source, N=0)
+    (finding,) = checked(bound(hermes, tool(names["count"])), Flyte()).findings
+    assert (finding.code, finding.variable, finding.is_fatal) == ("written", "N", False)
+    assert "it changes a copy" in finding.text
 
 
 def test_a_key_is_found_beside_a_variable_that_can_not_travel(hermes: Hermes) -> None:

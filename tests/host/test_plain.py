@@ -272,6 +272,19 @@ async def test_a_sync_tool_is_ended_at_its_time_limit(host, parallel):
     assert "0.05 s" in turn.outcomes[0].content
 
 
+@pytest.mark.parametrize("why", ["timed_out", "stopped"])
+async def test_a_body_that_does_not_listen_is_told_with_the_time_it_took(host, why):
+    is_over = threading.Event()
+    turn = FakeTurn(host, tool(is_over.wait, parallel=True, name="deaf", timeout_s=0.05 if why == "timed_out" else None))
+    thread = when_running(turn, turn.stop) if why == "stopped" else None
+    await turn.wait()
+    is_over.set()
+    if thread is not None:
+        thread.join()
+    outcome = turn.outcomes[0]
+    assert (outcome.status, outcome.duration_ms > 40, outcome.started_at_unix_s > 0) == (why, True, True)
+
+
 async def test_an_async_tool_is_ended_at_its_time_limit(host):
     turn = await FakeTurn(host, tool(sleeps_async, timeout_s=0.05, name="limited")).wait()
     assert turn.statuses == ["timed_out"]

@@ -87,3 +87,25 @@ def test_a_background_turn_is_answered_from_another_cell(careful: Kernel) -> Non
         assert careful.value("later.tools[0].status") == status
     assert careful.ok("%hermes approve").out == "Nothing is asked.\n"
     assert "No open request has the id 'r-x'." in careful.run("%hermes approve r-x").err
+
+
+def test_turns_of_a_hermes_that_a_cell_made_are_answered_and_stopped_too(careful: Kernel) -> None:
+    careful.ok("""
+from hermes_nb import Hermes
+from hermes_nb.magics import context
+mine = Hermes.open_local(state="mine")
+bound = mine.bind(context(get_ipython()).hermes.agent("careful").config)
+""")
+    said = careful.ok("result = await bound.run('Erase')").out
+    request_id = careful.value("mine.turns[-1].pending[0]['request_id']")
+    assert f"%hermes approve {request_id} (or --deny)" in said
+    assert said == careful.value("result.error") + "\n"
+    assert f"{request_id}  careful asks: May the agent call erase?" in careful.ok("%hermes approve").out
+    careful.ok(f"%hermes approve {request_id}")
+    careful.ok("result = await mine.turns[-1].wait()")
+    assert careful.value("result.text") == "Got: erased a.txt"
+    careful.ok("result = await bound.run('Erase again')")
+    assert "Stopped turn" in careful.ok("%hermes stop").out
+    assert careful.value("mine.turns[-1].status") == "stopped"
+    careful.ok("mine.close()")
+    assert careful.ok("%hermes stop").out == "No turn is running.\n"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from enum import Enum
 
 import pytest
 
-from hermes_nb.errors import UsageError
+from hermes_nb.errors import TurnUnfinishedError, UsageError
 from hermes_nb.sessions.agent import BoundAgent
 from hermes_nb.sessions.result import RunResult
+from hermes_nb.sessions.turn import Turn
 from hermes_nb.testing import Call, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
 
@@ -19,7 +21,10 @@ Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
 
 
 async def _answered(bound: BoundAgent, answer: str) -> RunResult:
-    turn = bound.hermes.turns[-1]
+    return await _answered_of(bound.hermes.turns[-1], answer)
+
+
+async def _answered_of(turn: Turn, answer: str) -> RunResult:
     await asyncio.to_thread(turn.approve, turn.pending[0]["request_id"], answer)
     return await turn.wait()
 
@@ -52,6 +57,58 @@ async def test_a_command_of_hermes_is_allowed_always_for_itself_alone(make: Make
     assert [e.kind for e in again.events if e.kind.startswith("approval")] == ["approval.requested", "approval.responded"]
     assert (await bound.run("third")).status == "awaiting_approval"
     assert (await _answered(bound, "deny")).tools[0].status == "denied"
+
+
+@tool(approval=True)
+def send(to: str) -> str:
+    """Send a mail."""
+    return f"sent to {to}"
+
+
+async def test_a_result_that_waits_for_an_answer_says_how_to_give_it(make: Make) -> None:
+    bound, _ = make([Call("send", {"to": "Ada"}), Say("done")], tools=[send])
+    result = await bound.run("Write to Ada")
+    request_id = bound.hermes.turns[-1].pending[0]["request_id"]
+    how = f"%hermes approve {request_id} (or --deny); in Python turn.approve({request_id!r})"
+    said = f"May the agent call send? Answer with {how}"
+    assert said in str(result.error)
+    with pytest.raises(TurnUnfinishedError, match="May the agent call send"):
+        result.raise_for_status()
+    answered = await _answered(bound, "once")
+    assert (answered.status, answered.error) == ("completed", None)
+
+
+async def test_turns_behind_one_that_waits_for_an_answer_say_so(make: Make) -> None:
+    may_ask = threading.Event()
+
+    def asking(request: object) -> Call:
+        may_ask.wait(30)
+        return Call("send", {"to": "Ada"})
+
+    bound, _ = make([asking, Say("sent"), Say("second")], tools=[send])
+    first = await bound.start("Write to Ada")
+    second = await bound.start("Asked before it asks")
+    may_ask.set()
+    await first.wait(until_asked=True)
+    third = await bound.run("Asked after it asked", timeout=0.1)
+    request_id = first.pending[0]["request_id"]
+    await _answered_of(first, "once")
+    assert ((await second.wait()).text, third.status) == ("second", "timed_out")
+    for events in (second.events, third.events):
+        said = [e.data["message"] for e in events if e.kind == "warning" and e.data["code"] == "held-up"]
+        assert len(said) == 1
+        assert said[0].startswith(f"Turn {first.id} of this session comes first, and asks: May the agent call send?")
+        assert f"%hermes approve {request_id}" in said[0]
+    assert not [e for e in first.events if e.kind == "warning"]
+
+
+async def test_a_turn_of_another_session_is_not_held_up(make: Make) -> None:
+    bound, _ = make([Call("send", {"to": "Ada"}), Say("other"), Say("sent")], tools=[send])
+    first = await bound.start("Write to Ada")
+    await first.wait(until_asked=True)
+    other = await bound.run("Meanwhile", session_id=await bound.new_session())
+    assert (other.text, [e.kind for e in other.events if e.kind == "warning"]) == ("other", [])
+    await _answered_of(first, "once")
 
 
 class Mode(Enum):

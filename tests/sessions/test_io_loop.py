@@ -56,7 +56,5 @@ def test_call_from_its_own_thread_is_refused_not_a_deadlock() -> None:
 def test_use_after_close_says_what_to_do() -> None:
     io = IoLoop()
     io.close()
-    coroutine = _name()
     with pytest.raises(RuntimeError, match="closed"):
-        io.submit(coroutine)
-    coroutine.close()
+        io.submit(_name())

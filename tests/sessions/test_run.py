@@ -18,6 +18,7 @@ from hermes_nb.errors import (
     UsageError,
 )
 from hermes_nb.model.agent import Agent
+from hermes_nb.model.content import ContentPart
 from hermes_nb.sessions.agent import BoundAgent
 from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Call, Fail, Hang, Say, ScriptedModel
@@ -35,6 +36,23 @@ def double(n: int) -> int:
 
 def _prompts(model: ScriptedModel, n: int = -1) -> list[str]:
     return [m["content"] for m in model.requests[n].body["messages"] if m["role"] == "user"]
+
+
+@pytest.mark.parametrize("options", [{}, {"returns": int}, {"idempotency_key": "wrong"}])
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        (None, "A prompt is a text or a list of ContentPart, not None"),
+        (5, "not an int"),
+        (["What is this?"], r"Part 1 of the prompt is a str, not a ContentPart. Write ContentPart\('text', text='...'\)"),
+        ([ContentPart("text", text="see"), object()], "Part 2 of the prompt is an object.*%hermes run --image NAME"),
+    ],
+)
+async def test_what_is_no_prompt_is_named(make: Make, prompt: Any, said: str, options: dict[str, Any]) -> None:
+    bound, model = make([])
+    with pytest.raises(UsageError, match=said):
+        await bound.run(prompt, **options)
+    assert not model.requests
 
 
 async def test_run_answers_with_a_notebook_tool(make: Make) -> None:

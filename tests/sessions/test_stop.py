@@ -170,7 +170,7 @@ async def test_cancelling_the_task_keeps_the_partial_turn_and_is_not_swallowed(m
     turn = bound.hermes.turns[-1]
     await _event(turn, "model.delta")
     task.cancel()
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(asyncio.CancelledError, match="was stopped; what had arrived is kept"):
         await task
     assert turn.result is not None
     assert turn.result.status == "stopped"

@@ -50,6 +50,16 @@ async def test_answer_that_never_fits_is_a_clear_failure(make: Make) -> None:
     assert len(model.requests) == 2
 
 
+@pytest.mark.parametrize("show", [True, False])
+async def test_a_shown_answer_that_does_not_fit_is_followed_by_what_is_wrong(
+    make: Make, capsys: pytest.CaptureFixture[str], show: bool
+) -> None:
+    bound, _ = make([Say("no"), Say("still no"), Say("no"), Say("still no")])
+    result = await bound.run("Numbers?", returns=list[int], show=show)
+    assert (f"{result.error}\n" in capsys.readouterr().out) == show
+    assert "The answer is not of the type asked for" in str(result.error)
+
+
 def test_typed_answer_without_a_loop(make: Make) -> None:
     bound, _ = make([Say("[1, 2]")])
     assert bound.run_sync("Numbers?", returns=list[int]).value == [1, 2]

@@ -25,6 +25,22 @@ def test_a_tool_row_gives_its_arguments_as_python_and_its_result() -> None:
     assert lines(log.events)[1] == "🛠️ f tool · 50 ms — {'city': 'Paris', 'deep': [True, None]} → {\"temp\": 20}"
 
 
+def test_an_error_of_few_words_bears_its_class() -> None:
+    log = Log()
+    log.turn("x")
+    told = [
+        ("'b'", "KeyError"), ("'total revenue'", "KeyError"), ("3", "SystemExit"), ("", "ValueError"),
+        ("f: 'n' is missing.", "ToolArgumentError"), ("No city named 'x'.", "ValueError"), ("Denied", ""),
+    ]  # fmt: skip
+    for n, (error, kind) in enumerate(told):
+        log.tool(f"c{n}", "f", "{}", '{"error": "for the model"}', status="error", error=error, error_type=kind)
+    assert [line.partition(" ⚠ ")[2] for line in lines(log.events)[1:]] == [
+        "KeyError: 'b'", "KeyError: 'total revenue'", "SystemExit: 3", "ValueError", "f: 'n' is missing.",
+        "No city named 'x'.", "Denied",
+    ]  # fmt: skip
+    assert "for the model" not in text.render(log.events)
+
+
 def test_arguments_that_are_no_json_show_as_they_came() -> None:
     assert rows.arguments_text('{"n": ') == '{"n": '
 

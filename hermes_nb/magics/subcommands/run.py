@@ -64,7 +64,6 @@ def parser() -> Parser:
     parser.add_argument(
         "--returns",
         metavar="NAME",
-        type=variable_name,
         help="a type of the notebook or of Python: the answer comes validated, as the result's `value`",
     )
     parser.add_argument("--yes", action="store_true", help="allow every tool that needs an approval, unasked")
