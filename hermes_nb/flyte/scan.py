@@ -90,14 +90,14 @@ def _is_cell(file_name: str) -> bool:
 
 def functions_in(value: Any) -> Iterator[types.FunctionType]:
     """The functions behind a callable or in a class."""
-    value = getattr(value, "function", value)  # a Tool
-    while hasattr(value, "func") and callable(value.func):  # partial, task
-        value = value.func
+    value = held(value, "function") or value  # a Tool
+    while callable(inner := held(value, "func")):  # partial, task
+        value = inner
     if isinstance(value, types.MethodType):
         value = value.__func__
     if isinstance(value, types.FunctionType):
         yield value
-        wrapped = getattr(value, "__wrapped__", None)
+        wrapped = held(value, "__wrapped__")
         if wrapped is not None:
             yield from functions_in(wrapped)
     elif isinstance(value, type):
@@ -164,11 +164,33 @@ def _imports(code: types.CodeType) -> Iterator[str]:
 
 def is_of_notebook(value: Any) -> bool:
     """Whether cloudpickle would take it by value."""
-    value = getattr(value, "function", value)
-    value = getattr(value, "func", value)
-    return getattr(value, "__module__", None) in ("__main__", None) or "<locals>" in getattr(value, "__qualname__", "")
+    value = held(value, "function") or value
+    value = held(value, "func") or value
+    return held(value, "__module__") in ("__main__", None) or "<locals>" in str(held(value, "__qualname__") or "")
+
+
+def held(value: Any, name: str) -> Any:
+    """An attribute that an object really has; None where it has none.
+
+    Notebooks hold objects that make up any attribute they are asked for (clients of remote procedures, mocks), and such as
+    fail when they are asked (proxies of what is not there yet).
+    """
+    try:
+        inspect.getattr_static(value, name)
+        return getattr(value, name)
+    except Exception:  # noqa: BLE001 - anything may be raised by what an object does when it is asked
+        return None
+
+
+def name_of(value: Any) -> str:
+    """Its `__name__`; "" where it has none that is a text."""
+    try:
+        name = value.__name__
+    except Exception:  # noqa: BLE001 - as above
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def _is_by_name(value: Any) -> bool:
-    module = sys.modules.get(getattr(value, "__module__", None) or "")
-    return module is not None and getattr(value, "__module__", "") != "__main__"
+    module = held(value, "__module__")
+    return isinstance(module, str) and module in sys.modules and module != "__main__"

@@ -166,6 +166,51 @@ def test_a_key_is_found_wherever_it_travels(hermes: Hermes, tmp_path: Path, monk
     assert key not in str(plan.fatal)
 
 
+def test_a_key_is_found_in_whatever_encoding_it_travels(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    key = 'pä"ss\\wörd/1234'
+    monkeypatch.setenv("SHOP_PASSWORD", key)
+    for value in (np.array([key]), key.encode("latin-1"), key.encode("utf-16-le"), bytearray(key.encode())):
+        names = in_notebook("def f() -> int:\n    'F.'\n    return len(DATA)\n", DATA=value)
+        assert [f.variable for f in checked(bound(hermes, tool(names["f"])), Flyte()).fatal] == ["DATA"]
+    assert codes(hermes, instructions=f"The word is {key}.") == ["secret"]
+
+
+def test_what_is_named_as_a_secret_is_does_not_travel_unseen(hermes: Hermes) -> None:
+    word = "correct-horse-battery"
+    names = in_notebook(
+        "def a() -> str:\n    'A.'\n    return password\n"
+        "def b() -> str:\n    'B.'\n    return CONFIG['db']\n"
+        f"def c(x: int, api_key: str = {word!r}) -> str:\n    'C.'\n    return api_key\n"
+        "def d() -> str:\n    'D.'\n    return ME.token\n"
+        "def e() -> str:\n    'E.'\n    return sort_key\n",
+        password=word, CONFIG={"db": [{"password": word}]}, sort_key="created_at",
+    )  # fmt: skip
+    exec("class Me:\n    def __init__(self, token):\n        self.token = token\n", names)
+    names["ME"] = names["Me"](word)
+    plan = checked(bound(hermes, *(tool(names[n]) for n in "abcde")), Flyte())
+    assert [(f.code, f.variable) for f in plan.fatal] == [
+        ("secret-name", "password"), ("secret-name", "CONFIG"), ("secret-name", "api_key"), ("secret-name", "ME"),
+    ]  # fmt: skip
+    assert "CONFIG['db'][...]['password']" in plan.fatal[1].text
+    assert [f.variable for f in plan.findings if not f.is_fatal] == ["sort_key"]
+    assert word not in str(plan.findings)
+    assert codes(hermes, tool(names["a"]), config=Flyte(allow=["secret-name"])) == ["secret-name"]
+    assert checked(bound(hermes, tool(names["a"])), Flyte(allow=["secret-name"])).fatal == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["def __getattr__(self, name):\n        if name[0] == '_':\n            raise AttributeError\n        return Far()",
+     "def __getattr__(self, name):\n        raise RuntimeError('outside of a request')"],
+)  # fmt: skip
+def test_an_object_that_answers_oddly_stops_no_look(hermes: Hermes, body: str) -> None:
+    names = in_notebook(f"class Far:\n    {body}\n    def __call__(self):\n        return 1\nfar = Far()\n"
+                        "def f() -> int:\n    'F.'\n    return far()\n")  # fmt: skip
+    checked(bound(hermes, tool(names["f"])), Flyte())
+
+
 @pytest.mark.parametrize("name", ["a--b", "a_.b", "class", "Shop.v2", "x-", "Get_-_rate", "flyte"])
 def test_any_agents_name_gives_an_environment_and_a_module(hermes: Hermes, name: str) -> None:
     import ast
