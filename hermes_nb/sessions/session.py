@@ -66,10 +66,13 @@ class Fork:
         return cls(session_id, f"{turn_id}/{span_id}" if span_id else turn_id, kept)
 
     @classmethod
-    async def load(cls, store: Store, session_id: str, at: str | None) -> Fork:
-        """The fork as it was made; a parent that is gone gives an empty one that says so."""
+    async def load(cls, store: Store, session_id: str, at: str | None, *, below: frozenset[str] = frozenset()) -> Fork:
+        """The fork as it was made; a parent that is gone gives an empty one that says so, as does one that claims to come
+        from its own fork (`below`: the sessions that go back to it)."""
         try:
-            parent = await Session.load(store, session_id)
+            if session_id in below:
+                raise SessionNotFoundError(f"Session {session_id} is said to be a fork of its own fork.")
+            parent = await Session.load(store, session_id, below=below)
             found = cls.cut(session_id, parent.events, at or "")
             return replace(found, lost=parent.parent.lost if parent.parent is not None else None)
         except SessionNotFoundError:
@@ -101,14 +104,17 @@ class Session:
         return len(self._turn_ids)
 
     @classmethod
-    async def load(cls, store: Store, session_id: str) -> Session:
-        """A stored conversation.
+    async def load(cls, store: Store, session_id: str, *, below: frozenset[str] = frozenset()) -> Session:
+        """A stored conversation; `below` are sessions that go back to it.
 
         Raises:
             SessionNotFoundError: The store has none of that id.
         """
         row = await store.session(session_id)
-        parent = await Fork.load(store, row.parent_session_id, row.forked_at_turn_id) if row.parent_session_id else None
+        parent = None
+        if row.parent_session_id:
+            below |= {row.session_id}
+            parent = await Fork.load(store, row.parent_session_id, row.forked_at_turn_id, below=below)
         session = cls(row.agent, title=row.title, session_id=row.session_id, parent=parent)
         session.first_day, session.created_unix_s = row.first_day, row.created_unix_s
         await session.catch_up(store)

@@ -202,6 +202,10 @@ class Store:
         """
         await self._guarded(read.delete_session(self._writer, session_id))
 
+    async def forks_of(self, session_id: str) -> list[str]:
+        """Sessions that were forked from one, and would lose their beginning with it."""
+        return await self._guarded(read.forks_of(self._reader, session_id))
+
     async def search(self, text: str, limit: int = 20) -> list[SearchHit]:
         """Prompts and answers with every word of `text`, the best first; see `SearchHit`."""
         return await self._guarded(search.search(self._reader, text, limit))
