@@ -293,7 +293,7 @@ class Hermes(Conversations):
             return self.replaying
         whole = Path(path).expanduser().absolute()
         if whole not in self._recordings:
-            self._recordings[whole] = Recording(whole)
+            self._recordings[whole] = Recording(whole, self.masker)
         return self._recordings[whole]
 
     @property
