@@ -329,6 +329,29 @@ async def test_another_endpoint_than_the_users_own_is_refused(plane: LoopbackPla
     assert "flyte.init" in plan.findings[0].text
 
 
+def test_what_local_modules_import_travels_too(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "shop_one.py": "import json\nimport shop_two\nfrom shop_pack import inner\ntry:\n    import no_such_thing_a\n"
+                       "except ImportError:\n    pass\ndef rate():\n    import shop_late, no_such_thing_b\n",
+        "shop_two.py": "import httpx\nimport typing\nif typing.TYPE_CHECKING:\n    import shop_types\nimport shop_one\n",
+        "shop_pack/__init__.py": "", "shop_pack/inner.py": "from . import other\nimport shop_deep\n",
+        "shop_pack/other.py": "", "shop_deep.py": "", "shop_late.py": "", "shop_types.py": "", "shop_unused.py": "",
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = in_notebook("import shop_one\ndef f() -> int:\n    'F.'\n    return shop_one.rate()\n")
+    plan = checked(bound(hermes, tool(names["f"])), Flyte())
+    assert plan.spec.local_modules == ["shop_deep", "shop_late", "shop_one", "shop_pack", "shop_two"]
+    assert [p.partition("==")[0] for p in plan.spec.packages] == ["httpx"]
+    assert plan.findings == []
+    (tmp_path / "shop_deep.py").write_text("import no_such_thing_c\n")
+    (finding,) = checked(bound(hermes, tool(names["f"])), Flyte()).fatal
+    assert (finding.code, finding.where) == ("missing-module", "Module shop_deep.py")
+    assert "no_such_thing_c" in finding.text
+
+
 def test_local_modules_travel_as_their_source(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_rules.py").write_text("LIMIT = 3\n")
     monkeypatch.syspath_prepend(str(tmp_path))
