@@ -85,7 +85,7 @@ class Store:
             ) from exc
         try:
             await presence.share()
-            is_new = not path.exists()
+            is_new = not path.exists() or path.stat().st_size == 0  # a full disk leaves an empty one
             try:
                 writer, reader = await _connect(path, lock_timeout_s)
                 warnings: list[str] = []
