@@ -112,7 +112,8 @@ class Hermes(Conversations):
         Args:
             runtime: Where workers run; None means `Process()`.
             state: State folder; None means HERMES_NB_HOME, else `.hermes-nb` in the working directory.
-            cleanup: Remove the folders (homes, journals) of instances made here at the end; sessions stay in the store.
+            cleanup: Remove the folders (homes, journals) of instances made here at the end; sessions stay in the store. A
+                folder in which an earlier kernel left its journal stays: its turns can go on.
             host: Where tools run and turns show; None finds it.
             replay: A recording that answers instead of models; None means HERMES_NB_REPLAY, else none.
 
@@ -129,7 +130,7 @@ class Hermes(Conversations):
         finally:
             if cleanup:
                 for instance in list(hermes.instances.values()):
-                    await instance.delete()
+                    await instance.delete(retain_data=not instance.worker.folder.is_new)
             await hermes.aclose()
 
     async def aclose(self) -> None:

@@ -20,7 +20,8 @@ from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.sessions.journal import next_attempt
 from hermes_nb.sessions.library import tree
 from hermes_nb.store.row import SessionRow
-from hermes_nb.testing import Hang, Say, ScriptedModel
+from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.tools.decorator import tool
 
 pytestmark = pytest.mark.hermes
 Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
@@ -251,3 +252,46 @@ def test_sessions_that_go_round_in_a_circle_are_shown_opened_and_deleted(own: He
 
 async def _ingested(hermes: Hermes, events: list[Event]) -> None:
     await (await hermes.opened_store()).ingest(events)
+
+
+async def test_a_block_leaves_the_journal_that_an_earlier_kernel_left(own: Hermes, make: Make, tmp_path: Path) -> None:
+    hang = Hang()
+    bound, model = make([Call("step"), hang, Say("resumed")], on=own, name="worker", tools=[step])
+    turn = await bound.start("question")
+    await asyncio.to_thread(hang.wait_reached)
+    await own.aclose()
+    async with Hermes.local(state=own.state_dir) as block:
+        block.bind(Agent("other", model=model.model))
+    n_requests = len(model.requests)
+    async with Hermes.local(state=own.state_dir) as third:
+        again = third.bind(Agent("worker", model=model.model, tools=[step]))
+        result = await (await again.resume(turn.id)).wait()
+    assert result.text == "resumed"
+    assert len(model.requests) == n_requests + 1
+    assert [e.data.get("replayed") for e in result.events if e.kind.endswith(".completed")][:2] == [True, True]
+    async with Hermes.local(state=tmp_path / "fresh") as block:
+        block.bind(Agent("other", model=model.model))
+    assert list((tmp_path / "fresh").glob("instances/*")) == []
+
+
+@tool
+def step() -> int:
+    """Take a step."""
+    return 1
+
+
+@pytest.mark.parametrize("left", [b"", None])
+async def test_a_store_of_no_bytes_is_made_from_the_journals(make: Make, tmp_path: Path, left: bytes | None) -> None:
+    first = Hermes.open_local(state=tmp_path / "state")
+    bound, _ = make([Say("one")], on=first, name="keeper")
+    session_id = (await bound.run("first")).session_id
+    await first.aclose()
+    for file in (tmp_path / "state").glob("store.db*"):
+        file.unlink()
+    if left is not None:
+        (tmp_path / "state" / "store.db").write_bytes(left)
+    second = Hermes.open_local(state=tmp_path / "state")
+    try:
+        assert [row.session_id for row in second.sessions()] == [session_id]
+    finally:
+        await second.aclose()
