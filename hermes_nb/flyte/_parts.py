@@ -53,6 +53,10 @@ class Parts:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             name = main_function(tool).__name__
+            if name in RESERVED:
+                raise UsageError(
+                    f"Tool {tool.name!r} is made of a function named {name!r}, which the module has for itself. Rename it."
+                )
             if name in self._tools:
                 raise UsageError(
                     f"Tools {self._tools[name].name!r} and {tool.name!r} are both made of a function named {name!r}, and a"
@@ -123,8 +127,8 @@ class Parts:
             self._defined(name, value.__name__, value, lambda: self._class(value, user, tool), user, tool)
         elif function is not None and is_of_notebook(function):
             if function.__name__ == "<lambda>":
-                self._used_by_lambda(function, tool)
-                self.definitions += [_source(function, tool), ""]
+                own, text = _named_lambda(function, tool)
+                self._defined(name, own, value, lambda: self._lambda(function, text, tool), user, tool)
             else:
                 self._defined(name, function.__name__, value, lambda: self._function(value, function, tool), user, tool)
         elif callable(value) and module is not None and module.__name__ != "__main__" and held(module, own) is value:
@@ -149,10 +153,12 @@ class Parts:
         own = [line for d in _foreign(node, function) for line in lines[d.lineno - 1 : d.end_lineno]]
         self.definitions += [*own, *lines[node.lineno - 1 :], ""]
 
-    def _used_by_lambda(self, function: types.FunctionType, tool: Tool) -> None:
+    def _lambda(self, function: types.FunctionType, text: str, tool: Tool) -> None:
         _refuse_kept_state(function, tool)
         for name, value in used_by(function):
             self._name(name, value, function, tool)
+        self._submodules(_syntax.parse(text), function.__globals__)
+        self.definitions += [text, ""]
 
     def _class(self, cls: type, user: types.FunctionType, tool: Tool) -> None:
         """A class of the notebook: what its body names comes before it."""
@@ -253,6 +259,23 @@ def _definition(function: types.FunctionType, tool: Tool) -> tuple[_Definition, 
     if not isinstance(node, _Definition):
         raise UsageError(f"The source of {function.__name__!r}, used by tool {tool.name!r}, can't be read by itself.")
     return node, text
+
+
+def _named_lambda(function: types.FunctionType, tool: Tool) -> tuple[str, str]:
+    """The name that a lambda was given where it stands, and that line; one within a larger expression has none."""
+    text = _source(function, tool)
+    try:
+        (node,) = _syntax.parse(text).body
+    except (SyntaxError, ValueError):
+        node = ast.Pass()
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda) and len(node.targets) == 1:
+        (target,) = node.targets
+        if isinstance(target, ast.Name):
+            return target.id, text
+    raise UsageError(
+        f"A lambda that tool {tool.name!r} uses stands within a larger expression and can't be written by itself. Write a"
+        " function with a name."
+    )
 
 
 def _foreign(node: _Definition, function: types.FunctionType) -> list[ast.expr]:

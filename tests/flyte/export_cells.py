@@ -135,6 +135,16 @@ def t(x: int) -> int:
     return a(x)
 """,
     ),
+    "a second name of a lambda": (
+        2,
+        """import os.path
+plus = lambda x: len(os.path.join("", "a")) + x
+add = plus
+def t(x: int) -> int:
+    'D'
+    return add(x)
+""",
+    ),
 }  # the cell's `t` answers so to 1
 
 REFUSED = {
@@ -246,6 +256,33 @@ t = make()
         """from hermes_nb import tool
 @tool(remote={'image': 'x:py3.11'})
 def t(x: int) -> int:
+    'D'
+    return x
+""",
+    ),
+    "a lambda in a table": (
+        ["t"],
+        "stands within a larger expression",
+        """TABLE = {"a": lambda x: x}
+a = TABLE["a"]
+def t(x: int) -> int:
+    'D'
+    return a(x)
+""",
+    ),
+    "two lambdas on a line": (
+        ["t"],
+        "stands within a larger expression",
+        """f, g = lambda x: x, lambda x: x + 1
+def t(x: int) -> int:
+    'D'
+    return g(x)
+""",
+    ),
+    "a function with a name of the module's own": (
+        ["env"],
+        "a function named 'env'",
+        """def env(x: int) -> int:
     'D'
     return x
 """,
