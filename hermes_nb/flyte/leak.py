@@ -10,7 +10,7 @@ from typing import Any
 from hermes_nb import _settings
 from hermes_nb.flyte import bundle as bundles
 from hermes_nb.flyte.finding import Finding, Site
-from hermes_nb.flyte.scan import functions_in, held, is_of_notebook, site_of
+from hermes_nb.flyte.scan import held, is_of_notebook, site_of
 from hermes_nb.tools.secret import is_secret
 
 TYPE_CHECKING = False
@@ -101,19 +101,13 @@ def _holder(plan: Plan, name: str, known: Mapping[bytes, str]) -> str:
 
 def _named(plan: Plan, name: str) -> Iterator[Finding]:
     """Texts that a tool takes along under a name such as `password`; a bare `key` is only told, it is mostly another."""
-    tool, taken = plan.tools[name], plan.taken[name]
-    values = {variable: (value, taken.users[variable]) for variable, value in taken.variables.items()}
-    for function in functions_in(tool.function):
-        code = function.__code__
-        named = code.co_varnames[: code.co_argcount]
-        defaults = dict(zip(reversed(named), reversed(function.__defaults__ or ()), strict=False))
-        values |= {k: (v, function) for k, v in {**defaults, **(function.__kwdefaults__ or {})}.items() if k not in values}
-    for variable, (value, user) in values.items():
-        path = next(_secret_paths(variable, variable, value), "")
+    taken = plan.taken[name]
+    for variable, value in taken.variables.items():
+        path = next(_secret_paths(variable, variable.rpartition(".")[2], value), "")
         if path:
             yield Finding(
                 "secret-name", f"{path} is named as a secret is, and its value would travel.",
-                f"{_CURE} Where it is none: Flyte(allow=['secret-name']).", site_of(user, name), variable,
+                f"{_CURE} Where it is none: Flyte(allow=['secret-name']).", site_of(taken.users[variable], name), variable,
                 is_fatal=re.search(r"(?<![a-z])key\W*$", path, re.IGNORECASE) is None or "api" in path.lower(),
             )  # fmt: skip
 

@@ -46,7 +46,11 @@ def taken_by(tool: Tool) -> Taken:
             continue
         seen.add(id(function))
         taken.imports.update(_imports(function.__code__))
-        for name, value in used_by(function):
+        for name, value in [*used_by(function), *_defaults(function)]:
+            if isinstance(value, type) and is_of_notebook(value):
+                for attribute, held_value in _attributes(value):
+                    taken.variables.setdefault(attribute, held_value)
+                    taken.users.setdefault(attribute, function)
             found = list(functions_in(value)) if is_of_notebook(value) else []
             if found:
                 todo += found
@@ -54,6 +58,22 @@ def taken_by(tool: Tool) -> Taken:
                 taken.variables.setdefault(name, value)
                 taken.users.setdefault(name, function)
     return taken
+
+
+def _defaults(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Defaults of a function's parameters, by name."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    yield from zip(reversed(names), reversed(function.__defaults__ or ()), strict=False)
+    yield from (function.__kwdefaults__ or {}).items()
+
+
+def _attributes(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class of the notebook and those above it hold besides functions, as `Class.name`."""
+    for own in cls.__mro__:
+        for name, value in list(vars(own).items()) if is_of_notebook(own) else ():
+            if not name.startswith("__") and not callable(value) and not hasattr(type(value), "__get__"):
+                yield f"{own.__name__}.{name}", value
 
 
 def site_of(function: Any, tool: str = "") -> Site:
@@ -101,10 +121,11 @@ def functions_in(value: Any) -> Iterator[types.FunctionType]:
         if wrapped is not None:
             yield from functions_in(wrapped)
     elif isinstance(value, type):
-        for member in list(vars(value).values()):
-            member = getattr(member, "__func__", member)
-            if isinstance(member, types.FunctionType):
-                yield member
+        for member in (m for cls in value.__mro__ if is_of_notebook(cls) for m in list(vars(cls).values())):
+            parts = [held(member, name) for name in ("__func__", "fget", "fset", "fdel", "func")]
+            for part in (member, *parts):  # a method; of a class, a property, a cached property
+                if isinstance(part, types.FunctionType):
+                    yield part
     elif callable(value) and is_of_notebook(type(value)):
         yield from functions_in(type(value))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections.abc import Iterator
@@ -198,6 +199,27 @@ def test_what_is_named_as_a_secret_is_does_not_travel_unseen(hermes: Hermes) -> 
     assert word not in str(plan.findings)
     assert codes(hermes, tool(names["a"]), config=Flyte(allow=["secret-name"])) == ["secret-name"]
     assert checked(bound(hermes, tool(names["a"])), Flyte(allow=["secret-name"])).fatal == []
+
+
+def test_what_classes_and_defaults_hold_is_named(hermes: Hermes) -> None:
+    names = in_notebook(
+        "class Base:\n    lock = LOCK\n    password = 'correct-horse'\n    def go(self):\n        import no_such_thing_d\n"
+        "        return GUARD\n"
+        "class Client(Base):\n    @property\n    def one(self):\n        import no_such_thing_e\n"
+        "    @functools.cached_property\n    def two(self):\n        import no_such_thing_f\n"
+        "def f(n: int = 3) -> int:\n    'F.'\n    return Client().go()\n"
+        "def g(n: int) -> int:\n    'G.'\n    return h(n)\n"
+        "def h(n, lock=LOCK):\n    return n\n",
+        LOCK=threading.Lock(), GUARD=threading.Lock(), functools=functools,
+    )  # fmt: skip
+    for cls in ("Base", "Client"):
+        names[cls].__module__ = "__main__"
+    found = checked(bound(hermes, tool(names["f"]), tool(names["g"])), Flyte()).findings
+    assert {(f.site.tool, f.variable) for f in found if f.code == "unpicklable"} == {
+        ("f", "Base.lock"), ("f", "GUARD"), ("g", "lock"),
+    }  # fmt: skip
+    assert [f.variable for f in found if f.code == "secret-name"] == ["Base.password"]
+    assert sorted(f.text.split("'")[1][-1] for f in found if f.code == "missing-module") == ["d", "e", "f"]
 
 
 @pytest.mark.parametrize(
