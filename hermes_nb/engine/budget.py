@@ -128,6 +128,12 @@ class Budget:
                     f" ${float(limit['max_cost_usd']):g} can't be kept; no further model call was made.",
                     "Limit tokens instead (max_tokens), or use a model whose price Hermes knows.",
                 )
+            if "max_tokens" in limit and not self._tally.are_tokens_whole:
+                raise BudgetSpent(
+                    f"Model {model!r} did not say how many tokens a call took, so the {limit['of']}'s budget of"
+                    f" {limit['max_tokens']:,} tokens can't be kept; no further model call was made.",
+                    "Limit model calls instead (the agent's max_turns), or use an endpoint that reports its usage.",
+                )
             _check(limit, self._spent(limit), is_free=is_free)
 
     def _spent(self, limit: Mapping[str, Any]) -> float:

@@ -19,6 +19,7 @@ class Tally:
         self._usage: Counter[str] = Counter()
         self._cost_usd: float | None = None
         self._is_cost_whole = True
+        self._are_tokens_whole = True
         self.n_model_calls = 0
         self.n_tool_calls = 0
 
@@ -26,6 +27,7 @@ class Tally:
         """One more model call; usage and cost where they are known."""
         self.n_model_calls += 1
         self._is_cost_whole = self._is_cost_whole and cost_usd is not None
+        self._are_tokens_whole = self._are_tokens_whole and bool(usage)
         self._spend(usage or {}, cost_usd)
         if self._parent is not None:
             self._parent.count_model_call(usage, cost_usd)
@@ -34,6 +36,7 @@ class Tally:
         """What a helper model of Hermes's cost (`usage`, `cost_usd`); it is no call of the conversation."""
         if spent:
             self._is_cost_whole = self._is_cost_whole and "cost_usd" in spent
+            self._are_tokens_whole = self._are_tokens_whole and bool(spent.get("usage"))
             self._spend(spent.get("usage") or {}, spent.get("cost_usd"))
             if self._parent is not None:
                 self._parent.count_helper(spent)
@@ -52,6 +55,11 @@ class Tally:
     def n_tokens(self) -> int:
         """Tokens sent and received, as far as they were reported."""
         return self._usage["input_tokens"] + self._usage["output_tokens"]
+
+    @property
+    def are_tokens_whole(self) -> bool:
+        """Whether every call so far reported its tokens."""
+        return self._are_tokens_whole
 
     @property
     def cost_usd(self) -> float | None:

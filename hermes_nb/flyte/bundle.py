@@ -6,6 +6,8 @@ differently tomorrow, so that Flyte knows a child again on a retry.
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import hashlib
 import importlib.util
 import io
@@ -13,12 +15,13 @@ import pickletools
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hermes_nb import _syntax
 from hermes_nb._require import require
 
 # Of this package, what a tool's task needs, and what the turn's needs besides.
@@ -157,6 +160,60 @@ def named_modules(data: bytes) -> set[str]:
             found.add(pushed[-1])
             is_module_next = False
     return {n for n in (f.partition(".")[0] for f in found) if n not in ("builtins", "__main__", "cloudpickle", "None")}
+
+
+def with_imports(modules: Iterable[str]) -> dict[str, str]:
+    """Top-level modules with those that local ones among them import, these too, and so on.
+
+    Returns: name to the file that needs it; "" for those given, and for what is imported only where it is there (in a `try`,
+        a function, under a condition).
+    """
+    found = dict.fromkeys(modules, "")
+    todo = list(found)
+    while todo:
+        name = todo.pop()
+        for file, source in _source_of(name) if is_local(name) else ():
+            for other, is_needed in _imports(source):
+                if other not in found and (is_needed or is_found(other)) and other not in sys.stdlib_module_names:
+                    found[other] = file if is_needed else ""
+                    todo.append(other)
+    return found
+
+
+def is_found(name: str) -> bool:
+    """Whether a top-level module could be imported here."""
+    if name in sys.modules:
+        return True
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _source_of(name: str) -> Iterator[tuple[str, str]]:
+    """File name and text of a local module, and of those of its package that are imported here."""
+    for own in [name, *(m for m in list(sys.modules) if m.startswith(name + "."))]:
+        file = _origin(sys.modules.get(own), own)
+        with contextlib.suppress(OSError, ValueError):
+            if file is not None and file.endswith(".py"):
+                yield Path(file).name, Path(file).read_text(encoding="utf-8")
+
+
+def _imports(source: str) -> Iterator[tuple[str, bool]]:
+    """Top-level names that a module's text imports, and whether it can't be imported without."""
+    try:
+        todo: list[tuple[ast.AST, bool]] = [(_syntax.parse(source), True)]
+    except SyntaxError:
+        return
+    while todo:
+        node, is_needed = todo.pop()
+        if isinstance(node, ast.Import):
+            yield from ((alias.name.partition(".")[0], is_needed) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            yield node.module.partition(".")[0], is_needed
+        elif not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)):
+            is_sure = is_needed and isinstance(node, ast.Module | ast.ClassDef | ast.With)
+            todo += [(child, is_sure) for child in ast.iter_child_nodes(node)]
 
 
 def is_local(name: str) -> bool:

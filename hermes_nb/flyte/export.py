@@ -1,34 +1,34 @@
 """An agent as a module in the adapter's own idiom: readable, with the tools' source and imports, run by `flyte run`.
 
 The module needs flyte, the adapter and hermes-agent, no notebook and no hermes_nb. What can't be written as source is an
-error, never left out silently.
+error, never left out silently. What the tools take along is gathered in `_parts.py`.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
+import datetime
 import json
 import keyword
-import pprint
 import sys
-import textwrap
-import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from hermes_nb import _syntax
 from hermes_nb.errors import UsageError
+from hermes_nb.flyte import _sdk
+from hermes_nb.flyte._parts import RESERVED, Parts, is_literal, main_function
+from hermes_nb.flyte.leak import found_in, secrets_known
 from hermes_nb.flyte.plan import Plan
-from hermes_nb.flyte.scan import class_source, functions_in, is_of_notebook, used_by
 from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE, how
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.tools.decorator import Tool
 
-LITERAL_CHARS = 2_000  # a variable longer than this is not written out
+# Findings of things that the module would do otherwise than the notebook, or not at all.
+_STOPS = ("secret", "secret-name", "approval", "kernel-variable")
 
 
 def export(plan: Plan, path: str | Path) -> Path:
@@ -39,24 +39,40 @@ def export(plan: Plan, path: str | Path) -> Path:
         path: The file to write; an existing one is replaced.
 
     Raises:
-        UsageError: A tool's source can't be found, a variable it uses can't be written as source, or a key would be in it.
+        UsageError: A tool's source can't be found, something of it or of the agent can't be written as source, a tool asks
+            before each call, or a key would be in the file.
     """
-    secrets = [f for f in plan.fatal if f.code == "secret"]
-    if secrets:
-        lines = "\n".join(f"- {f}" for f in secrets)
-        raise UsageError(f"Nothing was written, because a key would be in the file:\n{lines}")
+    stops = [f for f in plan.fatal if f.code in _STOPS]
+    if stops:
+        why = "a key would be in the file" if stops[0].code == "secret" else "of this"
+        raise UsageError(f"Nothing was written, because {why}:\n" + "\n".join(f"- {f}" for f in stops))
+    text, known = source(plan), secrets_known(plan.bound)
+    if "secret" not in plan.config.allow and (found := found_in(text.encode(), known)):
+        number = next((n for n, line in enumerate(text.split("\n"), 1) if found_in(line.encode(), known)), 0)
+        raise UsageError(
+            f"Nothing was written, because {found} would be in line {number} of the file. Look for it in the tools' source,"
+            " also in comments, and read it from an environment variable."
+        )
     path = Path(path)
-    path.write_text(source(plan), encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     return path
 
 
 def source(plan: Plan) -> str:
     """The module's text."""
     spec = plan.spec
-    parts = _Parts()
+    left_out = _left_out(plan)
+    if left_out:
+        raise UsageError(
+            f"Agent {spec.agent!r} can't be written as a module as it is: {'; '.join(left_out)}."
+            " Promote it without --export."
+        )
+    parts = Parts(plan.tools.values())
     for tool in plan.tools.values():
         parts.take(tool)
+    tools = [line for tool in plan.tools.values() for line in _tool(tool, parts)]
     name = _identifier(spec.environment_name, {_function_name(t) for t in plan.tools.values()} | parts.names)
+    variables = {"PYTHONHASHSEED": "0", **plan.config.env_vars}
     image = _image(plan)
     secrets = ", ".join(f"flyte.Secret(key={_quoted(k)}, as_env_var={_quoted(v)})" for v, k in spec.secrets.items())
     model = "\n".join(f"        {line}," for line in _model(plan))
@@ -66,6 +82,7 @@ def source(plan: Plan) -> str:
         f'Run it:  flyte run {{this file}} {name} --prompt "..."',
         '"""',
         "",
+        *(["from __future__ import annotations", ""] if parts.are_annotations_text else []),
         *sorted({*(["import os"] if "os.environ" in model else []), "import flyte", *parts.imports}, key=_import_order),
         "from flyteplugins.agents.hermes import run_agent, tool",
         "",
@@ -73,12 +90,12 @@ def source(plan: Plan) -> str:
         f"    {_quoted(spec.environment_name)},",
         f"    image={image},",
         *([f"    secrets=[{secrets}],"] if secrets else []),
-        '    env_vars={"PYTHONHASHSEED": "0"},',
+        f"    env_vars={{{', '.join(f'{_quoted(str(k))}: {_quoted(str(v))}' for k, v in variables.items())}}},",
         ")",
         "",
         *parts.definitions,
         "",
-        *[line for tool in plan.tools.values() for line in _tool(tool)],
+        *tools,
         f"@env.task(report=True, retries={plan.config.retries})",
         f"async def {name}(prompt: str) -> str:",
         f'    """{_one_line(spec.instructions) or "Answer the prompt."}"""',
@@ -97,123 +114,60 @@ def source(plan: Plan) -> str:
     return text
 
 
-class _Parts:
-    """Imports and definitions that the tools use, each once, what is needed before what needs it."""
-
-    def __init__(self) -> None:
-        self.imports: set[str] = set()
-        self.definitions: list[str] = []
-        self._seen: set[str] = set()
-
-    @property
-    def names(self) -> set[str]:
-        """What is defined or imported by name."""
-        return set(self._seen)
-
-    def take(self, tool: Tool) -> None:
-        for function in functions_in(tool.remote.func if how(tool) == "task" else tool.function):
-            self._names(function, tool)
-
-    def _names(self, function: types.FunctionType, tool: Tool) -> None:
-        for name, value in [*used_by(function), *_in_signature(function, tool)]:
-            if name in self._seen or name in ("env", "tool", "run_agent", tool.name):
-                continue
-            self._seen.add(name)
-            self._one(name, value, function, tool)
-
-    def _class(self, cls: type, user: types.FunctionType, tool: Tool) -> None:
-        """A class of the notebook: what its body names comes before it."""
-        text = class_source(cls, user)
-        if text is None:
-            raise UsageError(f"The source of class {cls.__name__!r}, used by tool {tool.name!r}, can't be found.")
-        for found in ast.walk(_syntax.parse(text)):
-            name = found.id if isinstance(found, ast.Name) else ""
-            if name in user.__globals__ and name not in self._seen:
-                self._seen.add(name)
-                self._one(name, user.__globals__[name], user, tool)
-        self.definitions += [text, ""]
-
-    def _one(self, name: str, value: Any, function: types.FunctionType, tool: Tool) -> None:
-        module = sys.modules.get(getattr(value, "__module__", None) or "")
-        if isinstance(value, types.ModuleType):
-            self.imports.add(f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else ""))
-        elif isinstance(value, type) and is_of_notebook(value):
-            self._class(value, function, tool)
-        elif is_of_notebook(value) and callable(value) and list(functions_in(value)):
-            for inner in functions_in(value):
-                self._names(inner, tool)
-            self.definitions += [_source(value, tool), ""]
-        elif callable(value) and module is not None and getattr(module, own := _own_name(value), None) is value:
-            if module.__name__ != "builtins":
-                self.imports.add(f"from {module.__name__} import {own}" + (f" as {name}" if name != own else ""))
-        else:
-            self.definitions += [f"{name} = {_literal(name, value, tool)}", ""]
-
-
-def _in_signature(function: types.FunctionType, tool: Tool) -> Iterator[tuple[str, Any]]:
-    """Names of the notebook in annotations and defaults, with their values now."""
-    node = _syntax.parse(_source(function, tool)).body[0]
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):  # a lambda
-        return
-    for part in (node.args, node.returns):
-        for found in ast.walk(part) if part is not None else ():
-            if isinstance(found, ast.Name) and found.id in function.__globals__:
-                yield found.id, function.__globals__[found.id]
-
-
 def _identifier(name: str, taken: set[str]) -> str:
     """A name that Python and the module allow for the agent's function."""
     name = name.replace("-", "_")
     name = f"agent_{name}" if not name.isidentifier() or keyword.iskeyword(name) else name
-    return f"{name}_agent" if name in taken | {"env", "tool", "run_agent", "flyte", "os"} else name
+    return f"{name}_agent" if name in taken | RESERVED else name
 
 
-def _own_name(value: Any) -> str:
-    return str(getattr(value, "__name__", ""))
+def _left_out(plan: Plan) -> list[str]:
+    """What of the agent the adapter's `run_agent` has no place for."""
+    spec, config = plan.spec, plan.config
+    said = {
+        "toolsets": f"it has toolsets of Hermes ({', '.join(spec.toolsets)})" if spec.toolsets else "",
+        "config": f"it has keys of Hermes's config ({', '.join(spec.config)})" if spec.config else "",
+        "resources": "Flyte(resources=...)" if config.resources is not None else "",
+        "image": "Flyte(image=...) is an object" if config.image is not None and not isinstance(config.image, str) else "",
+    }
+    return [text for text in said.values() if text]
 
 
-def _literal(name: str, value: Any, tool: Tool) -> str:
-    text = pprint.pformat(value, width=110, sort_dicts=False)
+def _tool(tool: Tool, parts: Parts) -> Iterator[str]:
+    named = {"name": tool.name} if tool.name != _function_name(tool) else {}
+    told = " ".join((main_function(tool).__doc__ or "").split())
+    if " ".join(tool.description.split()) not in told:
+        named["description"] = tool.description
+    words = ", ".join(f"{k}={_quoted(v)}" for k, v in named.items())
+    yield f"@tool({words})" if words else "@tool"
+    if how(tool) != "inline":
+        options = tool.remote if isinstance(tool.remote, dict) else {}
+        given = ", ".join(f"{k}={_option(tool, k, v, parts)}" for k, v in options.items() if v is not None)
+        yield f"@env.task({given})" if given else "@env.task"
+    yield from (*parts.lines_of(tool), "", "")
+
+
+def _option(tool: Tool, name: str, value: Any, parts: Parts) -> str:
+    """A task option of a tool as source."""
+    if is_literal(value) and name not in ("image", "env"):
+        return repr(value)
+    if isinstance(value, datetime.timedelta):
+        parts.imports.add("from datetime import timedelta")
+        return repr(value).removeprefix("datetime.")
+    text = f"flyte.{value!r}"
     try:
-        is_same = ast.literal_eval(text) == value
-    except (ValueError, SyntaxError, TypeError):
+        is_same = name in ("retries", "cache", "timeout") and eval(text, {"flyte": _sdk.sdk()}) == value
+    except Exception:  # noqa: BLE001 - a repr that is no source
         is_same = False
-    if not is_same or len(text) > LITERAL_CHARS:
+    if not is_same:
         raise UsageError(
-            f"Tool {tool.name!r} uses variable {name!r} ({type(value).__name__}, {len(text)} characters), which can't be"
-            " written as source. Read it inside the function, from a file or a bucket, or promote without --export."
+            f"Tool {tool.name!r} has remote={{{name!r}: ...}}, which can't be written as source. Promote without --export."
         )
     return text
 
 
-def _tool(tool: Tool) -> Iterator[str]:
-    function = tool.remote.func if how(tool) == "task" else tool.function
-    lines = _without_decorators(_source(function, tool))
-    if how(tool) == "inline":
-        yield from ("@tool", *lines, "", "")
-        return
-    options = tool.remote if isinstance(tool.remote, dict) else {}
-    given = ", ".join(f"{k}={v!r}" for k, v in options.items() if isinstance(v, str | int | float))
-    yield from ("@tool", f"@env.task({given})" if given else "@env.task", *lines, "", "")
-
-
-def _without_decorators(text: str) -> list[str]:
-    node = _syntax.parse(text).body[0]
-    assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    return text.splitlines()[node.lineno - 1 :]
-
-
-def _source(value: Any, tool: Tool) -> str:
-    value = getattr(value, "function", value)
-    try:
-        return textwrap.dedent(inspect.getsource(value)).rstrip()
-    except (OSError, TypeError) as exc:
-        name = getattr(value, "__name__", value)
-        raise UsageError(f"The source of {name!r}, used by tool {tool.name!r}, can't be found.") from exc
-
-
 def _function_name(tool: Tool) -> str:
-    return str((tool.remote.func if how(tool) == "task" else tool.function).__name__)
+    return str(main_function(tool).__name__)
 
 
 def _image(plan: Plan) -> str:
@@ -241,6 +195,8 @@ def _model(plan: Plan) -> Iterator[str]:
             yield f"api_key=os.environ[{_quoted(variable)}]"
     if plan.spec.max_turns is not None:
         yield f"max_iterations={plan.spec.max_turns}"
+    if plan.spec.memory_key:
+        yield f"memory_key={_quoted(plan.spec.memory_key)}"
 
 
 def _quoted(text: str) -> str:

@@ -98,12 +98,13 @@ def plan_of(bound: BoundAgent, config: Flyte) -> Plan:
         if how(tool) != "child":
             shared.append(shipped)
     modules = set().union(*(bundles.named_modules(p) for p in pickles.values()), *(t.imports for t in taken.values()))
-    modules -= {"hermes_nb"}
+    needed = bundles.with_imports(modules - {"hermes_nb"})
+    modules = needed.keys() - {"hermes_nb"}
     inline = bundles.dumps(shared) if shared else b""
     children = {name: data for name, data in pickles.items() if how(tools[name]) == "child"}
     bundle = bundles.pack(children, inline, modules, with_offline=bound.model.provider == OFFLINE)
     packages, missing = _packages(bundle.modules)
-    findings += [_missing(name, tools, taken) for name in missing]
+    findings += [_missing(name, tools, taken, needed.get(name, "")) for name in missing]
     spec = spec_of(
         bound, secrets=secret_names(config.secrets), packages=packages, local_modules=bundle.local_modules,
         memory_key=config.memory_key or "",
@@ -168,9 +169,9 @@ def _by_module() -> dict[str, list[str]]:
     return {module: list(names) for module, names in packages_distributions().items()}
 
 
-def _missing(module: str, tools: dict[str, Tool], taken: dict[str, Taken]) -> Finding:
+def _missing(module: str, tools: dict[str, Tool], taken: dict[str, Taken], file: str) -> Finding:
     name = next((n for n, t in taken.items() if module in t.imports), "")
-    site = site_of(tools[name].function, name) if name else Site()
+    site = site_of(tools[name].function, name) if name else Site(text=f"Module {file}" if file else "")
     return Finding(
         "missing-module", f"Module {module!r} is neither a file of yours nor of an installed package.",
         "Install it here, or put it into an image of your own: Flyte(image=...).", site,

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hermes_nb import _settings
 from hermes_nb.flyte import _sdk
 from hermes_nb.flyte import bundle as bundles
 from hermes_nb.flyte.finding import Finding, Site
+from hermes_nb.flyte.leak import leaks
 from hermes_nb.flyte.plan import Plan, plan_of
 from hermes_nb.flyte.scan import site_of
 from hermes_nb.flyte.spec import CUSTOM_KEY_VARIABLE, how, slug
@@ -28,10 +28,6 @@ NOTED_BYTES = 100_000  # a variable smaller than this is not worth a line
 REACH_S = 1.5
 _LOOPBACK = re.compile(r"^(localhost|127\.\d+\.\d+\.\d+|::1|0\.0\.0\.0)$")
 _PYTHON = re.compile(r"(?:py|python)[:-]?(3\.\d+)")
-# Keys by their issuer's prefix: what must not travel even when nobody named it a secret.
-_KEYS = re.compile(
-    rb"sk-[A-Za-z0-9_-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}|AKIA[0-9A-Z]{16}|xox[abprs]-[\w-]{20,}"
-)
 
 
 async def preflight(bound: BoundAgent, config: Flyte | None = None) -> Plan:
@@ -66,7 +62,7 @@ def _imported(config: Flyte) -> None:
 def checked(bound: BoundAgent, config: Flyte) -> Plan:
     """The plan with every finding that needs no network."""
     plan = plan_of(bound, config)
-    plan.findings += [*_tools(plan), *_variables(plan), *_written(plan), *_secrets(plan), *_size(plan)]
+    plan.findings += [*_tools(plan), *_variables(plan), *_written(plan), *leaks(plan), *_size(plan)]
     if config.mode == "remote":
         plan.findings += [*_model(plan), *_image(plan)]
     return plan
@@ -129,48 +125,6 @@ def _written(plan: Plan) -> Iterator[Finding]:
 
 def _sizes(variables: dict[str, Any]) -> dict[str, int]:
     return {name: len(bundles.pickled(value) or b"") for name, value in variables.items()}
-
-
-def _secrets(plan: Plan) -> Iterator[Finding]:
-    known = {value.encode(): f"the value of {name}" for name, value in _settings.secrets().items()}
-    key = plan.bound.model.api_key
-    if key and len(key) >= 16:
-        known[key.encode()] = "the model's key"
-    for name, data, site in _travelling(plan):
-        found = next((what for value, what in known.items() if value in data), "")
-        if not found and _KEYS.search(data):
-            found = "what looks like a key"
-        if not found:
-            continue
-        variable = _holder(plan, name, known) if name else ""
-        yield Finding(
-            "secret", f"{found[0].upper()}{found[1:]} would travel" + (f" in variable {variable!r}." if variable else "."),
-            "Read it inside the function from an environment variable, and name the secret:"
-            " Flyte(secrets={'VARIABLE': 'secret'}).", site, variable,
-        )  # fmt: skip
-
-
-def _travelling(plan: Plan) -> Iterator[tuple[str, bytes, Site]]:
-    """All bytes that travel, by tool: its name, or "" where it is nobody's, and where they come from."""
-    for name, data in plan.pickles.items():
-        yield name, data, site_of(plan.tools[name].function, name)
-    for name in plan.taken.keys() - plan.pickles.keys():  # what can't travel yet may hold a key all the same
-        data = b"".join(bundles.pickled(value) or b"" for value in plan.taken[name].variables.values())
-        yield name, data, site_of(plan.tools[name].function, name)
-    yield "", plan.spec.to_json().encode(), Site(text="The agent's instructions or config")
-    for variable, value in plan.config.env_vars.items():
-        yield "", str(value).encode(), Site(text=f"Flyte(env_vars={{{variable!r}: ...}})")
-    for module in plan.spec.local_modules:
-        for file, data in bundles.module_files(module).items():
-            yield "", data, Site(text=f"Module {file}")
-
-
-def _holder(plan: Plan, name: str, known: dict[bytes, str]) -> str:
-    for variable, value in plan.taken[name].variables.items():
-        data = bundles.pickled(value) or b""
-        if any(k in data for k in known) or _KEYS.search(data):
-            return variable
-    return ""
 
 
 def _size(plan: Plan) -> Iterator[Finding]:

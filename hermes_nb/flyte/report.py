@@ -52,7 +52,7 @@ def events_in(report: str) -> list[Event]:
     """The events in a report or page; [] when it has none.
 
     Raises:
-        ValueError: The data is damaged.
+        UsageError: The data is damaged.
     """
     return page.read_report(report) if 'class="hnb-events"' in report else []
 

@@ -71,6 +71,8 @@ class Flyte:
             raise UsageError(f"Flyte has no mode {self.mode!r}. Use 'remote' or 'local'.")
         if not isinstance(self.retries, int) or self.retries < 0:
             raise UsageError(f"retries is a whole number, 0 or more, not {self.retries!r}.")
+        if self.key is not None and not (isinstance(self.key, str) and self.key.strip()):
+            raise UsageError(f"key is a text that names one question, not {self.key!r}.")
         for name in ("secrets", "allow"):
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} is a list or a mapping, not the text {getattr(self, name)!r}.")

@@ -49,7 +49,11 @@ def taken_by(tool: Tool) -> Taken:
         seen.add(id(function))
         taken.imports.update(_imports(function.__code__))
         taken.written.update(dict.fromkeys(_names(function.__code__, ("STORE_GLOBAL",)), function))
-        for name, value in used_by(function):
+        for name, value in [*used_by(function), *_defaults(function)]:
+            if isinstance(value, type) and is_of_notebook(value):
+                for attribute, held_value in _attributes(value):
+                    taken.variables.setdefault(attribute, held_value)
+                    taken.users.setdefault(attribute, function)
             found = list(functions_in(value)) if is_of_notebook(value) else []
             if found:
                 todo += found
@@ -57,6 +61,22 @@ def taken_by(tool: Tool) -> Taken:
                 taken.variables.setdefault(name, value)
                 taken.users.setdefault(name, function)
     return taken
+
+
+def _defaults(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Defaults of a function's parameters, by name."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    yield from zip(reversed(names), reversed(function.__defaults__ or ()), strict=False)
+    yield from (function.__kwdefaults__ or {}).items()
+
+
+def _attributes(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class of the notebook and those above it hold besides functions, as `Class.name`."""
+    for own in cls.__mro__:
+        for name, value in list(vars(own).items()) if is_of_notebook(own) else ():
+            if not name.startswith("__") and not callable(value) and not hasattr(type(value), "__get__"):
+                yield f"{own.__name__}.{name}", value
 
 
 def site_of(function: Any, tool: str = "") -> Site:
@@ -93,21 +113,22 @@ def _is_cell(file_name: str) -> bool:
 
 def functions_in(value: Any) -> Iterator[types.FunctionType]:
     """The functions behind a callable or in a class."""
-    value = getattr(value, "function", value)  # a Tool
-    while hasattr(value, "func") and callable(value.func):  # partial, task
-        value = value.func
+    value = held(value, "function") or value  # a Tool
+    while callable(inner := held(value, "func")):  # partial, task
+        value = inner
     if isinstance(value, types.MethodType):
         value = value.__func__
     if isinstance(value, types.FunctionType):
         yield value
-        wrapped = getattr(value, "__wrapped__", None)
+        wrapped = held(value, "__wrapped__")
         if wrapped is not None:
             yield from functions_in(wrapped)
     elif isinstance(value, type):
-        for member in list(vars(value).values()):
-            member = getattr(member, "__func__", member)
-            if isinstance(member, types.FunctionType):
-                yield member
+        for member in (m for cls in value.__mro__ if is_of_notebook(cls) for m in list(vars(cls).values())):
+            parts = [held(member, name) for name in ("__func__", "fget", "fset", "fdel", "func")]
+            for part in (member, *parts):  # a method; of a class, a property, a cached property
+                if isinstance(part, types.FunctionType):
+                    yield part
     elif callable(value) and is_of_notebook(type(value)):
         yield from functions_in(type(value))
 
@@ -167,15 +188,39 @@ def _imports(code: types.CodeType) -> Iterator[str]:
 
 def is_of_notebook(value: Any) -> bool:
     """Whether cloudpickle would take it by value."""
-    value = getattr(value, "function", value)
-    value = getattr(value, "func", value)
-    return getattr(value, "__module__", None) in ("__main__", None) or "<locals>" in getattr(value, "__qualname__", "")
+    value = held(value, "function") or value
+    value = held(value, "func") or value
+    return held(value, "__module__") in ("__main__", None) or "<locals>" in str(held(value, "__qualname__") or "")
+
+
+def held(value: Any, name: str) -> Any:
+    """An attribute that an object really has; None where it has none.
+
+    Notebooks hold objects that make up any attribute they are asked for (clients of remote procedures, mocks), and such as
+    fail when they are asked (proxies of what is not there yet).
+    """
+    try:
+        inspect.getattr_static(value, name)
+        return getattr(value, name)
+    except Exception:  # noqa: BLE001 - anything may be raised by what an object does when it is asked
+        return None
+
+
+def name_of(value: Any) -> str:
+    """Its `__name__`; "" where it has none that is a text."""
+    try:
+        name = value.__name__
+    except Exception:  # noqa: BLE001 - as above
+        return ""
+    return name if isinstance(name, str) else ""
 
 
 def _is_by_name(value: Any) -> bool:
     """Whether it is a function that its module has by that name; an object that can merely be called is none."""
-    module, name = getattr(value, "__module__", None) or "", getattr(value, "__qualname__", None) or ""
-    at: Any = sys.modules.get(module) if module != "__main__" else None
+    module, name = held(value, "__module__"), held(value, "__qualname__")
+    if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
+        return False
+    at: Any = sys.modules.get(module)
     for part in name.split("."):
-        at = getattr(at, part, None)
+        at = held(at, part)
     return at is value

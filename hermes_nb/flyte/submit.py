@@ -93,7 +93,7 @@ async def submit(plan: Plan, *, prompt: str, request: str, key: str | None = Non
         key: Submitting the same key again gives the run there is; None makes a new one each time.
 
     Raises:
-        UsageError: The plan has a fatal finding, or the backend refuses the run.
+        UsageError: The plan has a fatal finding, the backend refuses the run, or the key was used for another question.
     """
     refuse(plan)
     flyte, config = _sdk.sdk(), plan.config
@@ -107,8 +107,20 @@ async def submit(plan: Plan, *, prompt: str, request: str, key: str | None = Non
         return await runner.run.aio(task, prompt=prompt, request=request)
     except flyte.errors.RuntimeUserError as exc:
         if key and "already exists" in str(exc):
-            return await get(run_name(key))
+            return await _same(await get(run_name(key)), key, prompt, request)
         raise UsageError(f"Flyte refused the run: {exc}") from exc
+
+
+async def _same(run: Any, key: str, prompt: str, request: str) -> Any:
+    """The run there is under a key, when it was asked the same."""
+    before, now = await request_in(run), {**json.loads(request), "prompt": prompt}
+    asked = ("agent", "prompt", "prompt_parts")
+    if any(before.get(k) != now.get(k) for k in asked):
+        raise UsageError(
+            f"The key {key!r} was used for another question or agent (run {run.name}). Take a new key for a new question;"
+            " the same key gives the run it was first used for."
+        )
+    return run
 
 
 def refuse(plan: Plan) -> None:

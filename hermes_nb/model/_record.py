@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 from hermes_nb.model._span import OPERATIONS, Note, Span
-from hermes_nb.model.event import Event
+from hermes_nb.model.event import MOST, Event, as_number
 
 
 def when(event: Event) -> tuple[float, str, int]:
@@ -151,16 +150,9 @@ def as_text(value: object) -> str:
     return value if type(value) is str else "" if value is None else str(value)
 
 
-def as_number(value: object) -> float | None:
-    """A finite number, 0 or more; None for anything else."""
-    if type(value) is float or type(value) is int:
-        return float(value) if 0 <= value < math.inf else None
-    return None
-
-
 def as_count(value: object) -> int | None:
-    """A whole number, 0 or more; None for anything else."""
+    """A whole number, 0 or more and as large as stores and frames hold; None for anything else."""
     if type(value) is int:
-        return value if value >= 0 else None
+        return value if 0 <= value <= MOST else None
     number = as_number(value)
-    return None if number is None else int(number)
+    return None if number is None or number > MOST else int(number)

@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from hermes_nb.model._record import Attempt, Record, as_count, as_number, as_text, is_before, when
+from hermes_nb.model._record import Attempt, Record, as_count, as_text, is_before, when
 from hermes_nb.model._span import MAX_OUTPUT_CHARS, OPERATIONS, USAGE_KEYS, Span, SpanDraft, freeze
-from hermes_nb.model.event import Event
+from hermes_nb.model.event import Event, as_number
 
 _TOOL_STATUSES = frozenset({"ok", "error", "stopped", "timed_out", "denied", "skipped"})
 _DENIALS = frozenset({"deny", "denied", "no", "false", "reject", "rejected", "refuse", "refused"})

@@ -36,6 +36,7 @@ Span ids: a turn's span is its `turn_id`; a model call's and a tool call's span 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +50,8 @@ KINDS = frozenset(
     " turn.failed turn.stopped".split()
 )
 TURN_ENDS = frozenset({"turn.completed", "turn.failed", "turn.stopped"})
+# Years 1 to 9999, as calendars have them, and whole numbers as stores have them.
+EARLIEST_UNIX_S, LATEST_UNIX_S, MOST = -62_135_510_400.0, 253_402_214_400.0, 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,23 +120,23 @@ class Event:
         """The event a `to_dict` came from.
 
         Raises:
-            ValueError: A field is missing or of the wrong type.
+            ValueError: A field is missing, of the wrong type, or out of bounds (a time that no calendar has).
         """
         try:
             return cls(
-                v=int(data["v"]),
-                producer=str(data["producer"]),
-                seq=int(data["seq"]),
-                at_unix_s=float(data["at_unix_s"]),
-                session_id=str(data["session_id"]),
-                turn_id=str(data["turn_id"]),
-                span_id=str(data["span_id"]),
-                parent_id=None if data.get("parent_id") is None else str(data["parent_id"]),
-                attempt=int(data.get("attempt", 1)),
-                kind=str(data["kind"]),
+                v=_whole(data["v"]),
+                producer=_valid(data["producer"]),
+                seq=_whole(data["seq"]),
+                at_unix_s=_time(data["at_unix_s"]),
+                session_id=_valid(data["session_id"]),
+                turn_id=_valid(data["turn_id"]),
+                span_id=_valid(data["span_id"]),
+                parent_id=None if data.get("parent_id") is None else _valid(data["parent_id"]),
+                attempt=_whole(data.get("attempt", 1)),
+                kind=_valid(data["kind"]),
                 data=dict(data.get("data") or {}),
             )
-        except (KeyError, TypeError, ValueError) as exc:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
             raise ValueError(f"Not an event: {exc!r} in {str(data)[:200]!r}.") from exc
 
     @classmethod
@@ -144,6 +147,33 @@ class Event:
             ValueError: Not JSON, or not an event.
         """
         return cls.from_dict(json.loads(line))
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    if not -MOST <= number <= MOST:
+        raise ValueError(f"{value} is too large")
+    return number
+
+
+def _time(value: Any) -> float:
+    at_unix_s = float(value)
+    if not math.isfinite(at_unix_s) or not EARLIEST_UNIX_S <= at_unix_s <= LATEST_UNIX_S:
+        raise ValueError(f"{value} is no time")
+    return at_unix_s
+
+
+def _valid(value: Any) -> str:
+    """A text without lone surrogates, which no store, page or wire takes."""
+    text = str(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def as_number(value: object) -> float | None:
+    """A finite number, 0 or more; None for anything else: whoever wrote a log, words and truths are no figure."""
+    if type(value) is float or type(value) is int:
+        return float(value) if 0 <= value < math.inf else None
+    return None
 
 
 class EventNumberer:

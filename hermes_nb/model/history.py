@@ -39,7 +39,7 @@ def messages(events: Iterable[Event]) -> list[Message]:
         if isinstance(told, list):
             if end is not None and end.data.get("messages_of") == "session":
                 conversation = []
-            conversation += [dict(m) for m in told]
+            conversation += [dict(m) for m in told if isinstance(m, Mapping)]
         else:
             conversation += turn_messages([(e.kind, e.data) for e in of_turn if e.parent_id in (None, e.turn_id)])
     return conversation
@@ -70,7 +70,8 @@ def turn_messages(events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Messa
 
 
 def _reply(data: Mapping[str, Any], results: Mapping[str, list[str]], used: dict[str, int]) -> list[Message]:
-    calls = data.get("tool_calls") or []
+    told = data.get("tool_calls")
+    calls = [_call(c) for c in told if isinstance(c, Mapping)] if isinstance(told, list) else []
     text = str(data.get("text") or "")
     if not calls and not text.strip():
         return []  # an empty reply is asked again, and never kept
@@ -95,6 +96,10 @@ def _reply(data: Mapping[str, Any], results: Mapping[str, list[str]], used: dict
         content = given[at] if at < len(given) else SKIPPED.format(name=call["name"])
         answers.append({"role": "tool", "name": call["name"], "content": content, "tool_call_id": call["id"]})
     return [message, *answers]
+
+
+def _call(told: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(told.get(key) or "") for key in ("id", "name", "arguments")}
 
 
 def _told_best(events: list[Event]) -> list[Event]:

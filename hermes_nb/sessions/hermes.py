@@ -115,7 +115,8 @@ class Hermes(Conversations):
         Args:
             runtime: Where workers run; None means `Process()`.
             state: State folder; None means HERMES_NB_HOME, else `.hermes-nb` in the working directory.
-            cleanup: Remove the folders (homes, journals) of instances made here at the end; sessions stay in the store.
+            cleanup: Remove the folders (homes, journals) of instances made here at the end; sessions stay in the store. A
+                folder in which an earlier kernel left its journal stays: its turns can go on.
             host: Where tools run and turns show; None finds it.
             replay: A recording that answers instead of models; None means HERMES_NB_REPLAY, else none.
 
@@ -290,7 +291,7 @@ class Hermes(Conversations):
             return self.replaying
         whole = Path(path).expanduser().absolute()
         if whole not in self._recordings:
-            self._recordings[whole] = Recording(whole)
+            self._recordings[whole] = Recording(whole, self.masker)
         return self._recordings[whole]
 
     @property

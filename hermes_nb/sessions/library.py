@@ -9,12 +9,12 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import SessionNotFoundError, StoreError, UsageError
-from hermes_nb.model.event import Event
+from hermes_nb.model.event import EARLIEST_UNIX_S, LATEST_UNIX_S, Event
 from hermes_nb.sessions import journal
 from hermes_nb.store.row import RunRow, SearchHit, SessionRow, TurnRow
 
@@ -121,7 +121,9 @@ def tree(rows: Sequence[SessionRow]) -> list[tuple[int, SessionRow]]:
             yield depth, row
             yield from below(row.session_id, depth + 1)
 
-    return list(below(None, 0))
+    found = list(below(None, 0))
+    shown = {row.session_id for _, row in found}
+    return [*found, *((0, row) for row in rows if row.session_id not in shown)]  # those that go round in a circle
 
 
 async def _rename(hermes: Hermes, session_id: str, title: str) -> str:
@@ -143,8 +145,7 @@ async def _delete(hermes: Hermes, session_id: str) -> str:
     if running:
         raise UsageError(f"Session {full_id} has a running turn. Stop it first: %hermes stop {running[0]}")
     store = await hermes.opened_store()
-    forks = [r.session_id for r in await store.sessions(limit=_MOST) if r.parent_session_id == full_id]
-    if not forks:  # else the store refuses, and the journals must not have forgotten
+    if not await store.forks_of(full_id):  # else the store refuses, and the journals must not have forgotten
         await asyncio.to_thread(journal.forget_session, full_id, journal.all_of(hermes.state_dir))
     await store.delete_session(full_id)
     hermes.drop_session(full_id)
@@ -183,6 +184,7 @@ async def _import_from(hermes: Hermes, path: Path) -> tuple[int, int]:
     store = await hermes.opened_store()
     n_new, batch = 0, []
     sessions = [SessionRow(**line["session"]) for line in lines if "session" in line]
+    _refuse_circles(path, sessions, await store.sessions(limit=_MOST))
     for line in lines:
         if "event" in line:
             batch.append(Event.from_dict(line["event"]))
@@ -197,17 +199,43 @@ async def _import_from(hermes: Hermes, path: Path) -> tuple[int, int]:
 def _read(path: Path) -> list[dict[str, Any]]:
     head, lines = read_lines(path, FORMAT, VERSION, cure="%hermes sessions --export FILE writes one.")
     del head
-    names = {f.name for f in fields(SessionRow)}
     for number, line in enumerate(lines, 2):
         try:
             if "session" in line:
-                line["session"] = {k: v for k, v in line["session"].items() if k in names}
-                SessionRow(**line["session"])
+                line["session"] = _row(line["session"])
             if "event" in line:
                 Event.from_dict(line["event"])
-        except (TypeError, ValueError) as exc:
-            raise UsageError(f"Line {number} of {path} can't be read: {exc} Nothing was imported.") from exc
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as exc:
+            raise UsageError(f"Line {number} of {path} can't be read: {exc!r}. Nothing was imported.") from exc
     return lines
+
+
+def _row(told: dict[str, Any]) -> dict[str, Any]:
+    """A session's fields, each of its type."""
+    found: dict[str, Any] = {}
+    for name in _KEPT:
+        value = told.get(name)
+        if name.endswith("_unix_s"):
+            found[name] = float(told[name])
+            if not EARLIEST_UNIX_S <= found[name] <= LATEST_UNIX_S:
+                raise ValueError(f"{name} is {value!r}")
+        elif isinstance(value, str) or (value is None and name != "session_id"):
+            found[name] = value if value is not None or name.startswith(("parent", "forked")) else ""
+        else:
+            raise ValueError(f"{name} is {value!r}")
+    return found
+
+
+def _refuse_circles(path: Path, rows: Sequence[SessionRow], stored: Sequence[SessionRow]) -> None:
+    """A session can't come from a fork of its own: nothing of such could be opened."""
+    parents = {r.session_id: r.parent_session_id for r in (*stored, *(r for r in rows if r.parent_session_id))}
+    for row in rows:
+        at, seen = row.parent_session_id, set[str]()
+        while at is not None and at not in seen:
+            if at == row.session_id:
+                raise UsageError(f"In {path} session {row.session_id} is a fork of its own fork. Nothing was imported.")
+            seen.add(at)
+            at = parents.get(at)
 
 
 def read_lines(path: Path, form: str, version: int, *, cure: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -231,7 +259,9 @@ def read_lines(path: Path, form: str, version: int, *, cure: str) -> tuple[dict[
             raise UsageError(f"The file {str(path)!r} is not JSON lines: line {number}: {exc}. {cure}") from exc
     if not lines or not all(isinstance(line, dict) for line in lines) or lines[0].get("format") != form:
         raise UsageError(f"The file {str(path)!r} is no file of {form!r}. {cure}")
-    if int(lines[0].get("version") or 0) > version:
+    if not isinstance(lines[0].get("version"), int):
+        raise UsageError(f"The file {str(path)!r} has no version that is a number. {cure}")
+    if lines[0]["version"] > version:
         raise UsageError(
             f"The file {str(path)!r} has version {lines[0]['version']}, this hermes_nb knows {version}. Upgrade hermes-nb."
         )

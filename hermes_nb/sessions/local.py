@@ -23,7 +23,7 @@ class Local(AbstractAsyncContextManager["Hermes"]):
 
     Args:
         make: Makes it.
-        cleanup: Remove the folders of its instances at the end.
+        cleanup: Remove the folders of its instances at the end, those that were there before apart.
 
     Raises:
         UsageError: It is awaited, or entered by `with`.
@@ -48,7 +48,7 @@ class Local(AbstractAsyncContextManager["Hermes"]):
         try:
             if self._cleanup:
                 for instance in list(hermes.instances.values()):
-                    await instance.delete()
+                    await instance.delete(retain_data=not instance.worker.folder.is_new)
         finally:
             await hermes.aclose()
 

@@ -107,7 +107,7 @@ def place(
         handle.claim = claim
         return _begun(handle)
 
-    key, labels = options.get("idempotency_key"), dict[str, Any]()
+    key, labels = _key(options.get("idempotency_key")), dict[str, Any]()
     if key is None:
         return new(hermes.io.call(bound.session_for(session_id)), new_id("t"))
     labels = {"idempotency_key": key, "body": _digest(bound.name, prompt, session_id, again)}
@@ -120,6 +120,18 @@ def place(
         elsewhere=elsewhere,
     )
     return under_key(bound, key, labels["body"], session_id, makers)
+
+
+def _key(key: object) -> str | None:
+    """An idempotency key as it may be."""
+    if key is None:
+        return None
+    if not isinstance(key, str) or not key.strip() or "\0" in key or key.encode("utf-8", "replace").decode() != key:
+        raise UsageError(
+            f"An idempotency key is a text that names one question, not {str(key)[:40]!a} ({type(key).__name__})."
+            " Write idempotency_key=str(...) of what is one for each question."
+        )
+    return key
 
 
 def again(turn: Turn, sink: Sink) -> Turn:

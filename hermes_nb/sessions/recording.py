@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,7 @@ class RecordedTurn:
         return {
             "file": str(file),
             "is_live": is_live,
-            "changes": differences(self.head.get("profile") or {}, profile),
+            "changes": differences(self.head["profile"], profile) if self.head.get("profile") else [],
             "responses": self.responses,
             "tool_results": self.tool_results,
         }
@@ -59,12 +59,17 @@ class RecordedTurn:
 class Recording:
     """A recording that answers. Each turn takes the next one recorded with its agent and prompt; after the last the first.
 
+    Args:
+        path: The file.
+        masker: Gives what takes keys out of a prompt, as it was recorded; None for none.
+
     Raises:
         UsageError: The file is missing, or no recording, or of a newer version.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, masker: Callable[[], Masker] | None = None) -> None:
         self.path = path
+        self._masker = masker or Masker
         _, lines = read_lines(path, FORMAT, VERSION, cure=_CURE)
         self.turns: list[RecordedTurn] = []
         self._n_taken: dict[tuple[str, str], int] = {}
@@ -76,6 +81,9 @@ class Recording:
 
     def _read(self, line: dict[str, Any]) -> None:
         if "prompt" in line:
+            if not isinstance(line.get("profile") or {}, dict):
+                raise ValueError("its profile is no object")
+            _model(line)
             self.turns.append(RecordedTurn({**line, "agent": str(line["agent"]), "prompt": str(line["prompt"])}))
         elif "fingerprint" in line:
             body = dict(line["body"])
@@ -87,15 +95,20 @@ class Recording:
 
     def take(self, agent: str, prompt: str) -> RecordedTurn:
         """The recorded turn for a question; one without steps, whose first request is then missed, when there is none."""
-        fits = [t for t in self.turns if (t.head["agent"], t.head["prompt"]) == (agent, prompt)]
+        asked = (prompt, self._masker().text(prompt))
+        fits = [t for t in self.turns if t.head["agent"] == agent and t.head["prompt"] in asked]
         n = self._n_taken.get((agent, prompt), 0)
         self._n_taken[agent, prompt] = n + 1
         return fits[n % len(fits)] if fits else RecordedTurn({"agent": agent, "prompt": prompt})
 
     def model_of(self, agent: str) -> Model | None:
         """The model that answered an agent; None when the recording has none of its turns."""
-        model = next((t.head["model"] for t in self.turns if t.head["agent"] == agent and t.head.get("model")), None)
-        return None if model is None else Model(str(model["id"]), str(model["provider"]), model.get("base_url") or None)
+        return next((model for t in self.turns if t.head["agent"] == agent and (model := _model(t.head))), None)
+
+
+def _model(head: Mapping[str, Any]) -> Model | None:
+    told = head.get("model")
+    return Model(str(told["id"]), str(told["provider"]), told.get("base_url") or None) if told else None
 
 
 class Tape:

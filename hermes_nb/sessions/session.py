@@ -32,7 +32,8 @@ class Fork:
 
     Attributes:
         session_id: The session it was forked from.
-        at: The last thing it shares: a turn's id, or `turn_id/span_id` for a step within a turn.
+        at: The last thing it shares: a turn's id, or `turn_id/span_id` for a step within a turn. A turn that had not
+            completed has `@n` behind its id: what a later attempt than the n-th made of it is not shared.
         events: What they share.
         lost: This fork, or one that session goes back to, when what was shared is in the store no more; None else.
     """
@@ -50,8 +51,12 @@ class Fork:
             SessionNotFoundError: There is no such turn or step.
         """
         turn_id, _, span_id = at.partition("/")
-        if not span_id and all(e.turn_id != at for e in events):
+        turn_id, n_attempts = _attempt_of(turn_id, events)
+        if not span_id and all(e.turn_id != turn_id for e in events):
             turn_id, span_id = next((e.turn_id for e in events if e.span_id == at), ""), at
+        n_attempts = n_attempts or _n_attempts(turn_id, events)
+        if n_attempts:
+            events = [e for e in events if e.turn_id != turn_id or e.attempt <= n_attempts]
         marks = [
             i for i, e in enumerate(events)
             if e.turn_id == turn_id and (not span_id or (e.span_id == span_id and e.kind.endswith(".completed")))
@@ -63,17 +68,38 @@ class Fork:
             order = list(dict.fromkeys(e.turn_id for e in events))
             shared = set(order[: order.index(turn_id) + 1])
             kept = tuple(e for e in kept if e.turn_id in shared)
-        return cls(session_id, f"{turn_id}/{span_id}" if span_id else turn_id, kept)
+        turn = f"{turn_id}@{n_attempts}" if n_attempts else turn_id
+        return cls(session_id, f"{turn}/{span_id}" if span_id else turn, kept)
 
     @classmethod
-    async def load(cls, store: Store, session_id: str, at: str | None) -> Fork:
-        """The fork as it was made; a parent that is gone gives an empty one that says so."""
+    async def load(cls, store: Store, session_id: str, at: str | None, *, below: frozenset[str] = frozenset()) -> Fork:
+        """The fork as it was made; a parent that is gone gives an empty one that says so, as does one that claims to come
+        from its own fork (`below`: the sessions that go back to it)."""
         try:
-            parent = await Session.load(store, session_id)
+            if session_id in below:
+                raise SessionNotFoundError(f"Session {session_id} is said to be a fork of its own fork.")
+            parent = await Session.load(store, session_id, below=below)
             found = cls.cut(session_id, parent.events, at or "")
             return replace(found, lost=parent.parent.lost if parent.parent is not None else None)
         except SessionNotFoundError:
             return cls(session_id, at or "", (), lost=cls(session_id, at or "", ()))
+
+
+def _attempt_of(turn: str, events: Sequence[Event]) -> tuple[str, int]:
+    """A turn's id and the attempt behind it, 0 for none."""
+    turn_id, _, number = turn.rpartition("@")
+    if turn_id and number.isdecimal() and all(e.turn_id != turn for e in events):
+        return turn_id, int(number)
+    return turn, 0
+
+
+def _n_attempts(turn_id: str, events: Sequence[Event]) -> int:
+    """How often a turn that may still go on was tried; 0 for one that completed."""
+    own = [e for e in events if e.turn_id == turn_id]
+    last = max((e.attempt for e in own), default=0)
+    ends = [e for e in own if e.is_turn_end and e.attempt == last]
+    is_complete = any(e.kind == "turn.completed" and e.data.get("status", "completed") == "completed" for e in ends)
+    return 0 if is_complete else last
 
 
 class Session:
@@ -101,14 +127,17 @@ class Session:
         return len(self._turn_ids)
 
     @classmethod
-    async def load(cls, store: Store, session_id: str) -> Session:
-        """A stored conversation.
+    async def load(cls, store: Store, session_id: str, *, below: frozenset[str] = frozenset()) -> Session:
+        """A stored conversation; `below` are sessions that go back to it.
 
         Raises:
             SessionNotFoundError: The store has none of that id.
         """
         row = await store.session(session_id)
-        parent = await Fork.load(store, row.parent_session_id, row.forked_at_turn_id) if row.parent_session_id else None
+        parent = None
+        if row.parent_session_id:
+            below |= {row.session_id}
+            parent = await Fork.load(store, row.parent_session_id, row.forked_at_turn_id, below=below)
         session = cls(row.agent, title=row.title, session_id=row.session_id, parent=parent)
         session.first_day, session.created_unix_s = row.first_day, row.created_unix_s
         await session.catch_up(store)

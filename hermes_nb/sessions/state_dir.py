@@ -19,7 +19,7 @@ from hermes_nb.errors import StoreError
 from hermes_nb.sessions.file_lock import FileLock
 
 FOLDER = ".hermes-nb"
-STORE = "store.db"
+STORE, JOURNAL = "store.db", "journal.db"
 
 
 @dataclass
@@ -84,10 +84,16 @@ def _prepare(path: Path) -> None:
 
 @dataclass
 class InstanceDir:
-    """One instance's folder, locked by this process until `release`."""
+    """One instance's folder, locked by this process until `release`.
+
+    Attributes:
+        path: The folder.
+        is_new: Whether it held no journal of an earlier kernel when it was claimed.
+    """
 
     path: Path
     _lock: FileLock
+    is_new: bool = True
 
     @property
     def home(self) -> Path:
@@ -97,7 +103,7 @@ class InstanceDir:
     @property
     def journal(self) -> Path:
         """The worker's journal."""
-        return self.path / "journal.db"
+        return self.path / JOURNAL
 
     @property
     def log(self) -> Path:
@@ -137,5 +143,5 @@ def claim_instance(state: StateDir, name: str) -> InstanceDir:
         except OSError as exc:
             raise StoreError(f"The instance folder {str(path)!r} can't be written: {exc.strerror or exc}.") from exc
         if lock is not None:
-            return InstanceDir(path, lock)
+            return InstanceDir(path, lock, not (path / JOURNAL).exists())
         number += 1

@@ -57,15 +57,27 @@ def _touches(events: Sequence[Event]) -> Iterator[tuple[Any, ...]]:
         times = [event.at_unix_s for event in own]
         first = next((event for event in own if event.kind == "turn.started"), None)
         said = {} if first is None else first.data
-        day = "" if first is None else datetime.fromtimestamp(first.at_unix_s).strftime("%Y-%m-%d")
+        day = "" if first is None else _day(first.at_unix_s)
         # What a fork's first turn says of it: the rest of its row comes back with it when the store was lost.
         told = said.get("fork")
-        fork = told if isinstance(told, dict) else {}
+        fork = told if isinstance(told, dict) and told.get("session_id") != session_id else {}
         title = str(fork.get("title") or "") or _title(said)
         yield (
-            session_id, str(said.get("agent") or ""), title, min(times), max(times), fork.get("first_day") or day,
-            fork.get("session_id"), fork.get("at"),
+            session_id, str(said.get("agent") or ""), title, min(times), max(times), _text(fork, "first_day") or day,
+            _text(fork, "session_id"), _text(fork, "at"),
         )  # fmt: skip
+
+
+def _day(at_unix_s: float) -> str:
+    try:
+        return datetime.fromtimestamp(at_unix_s).strftime("%Y-%m-%d")
+    except (ValueError, OverflowError, OSError):  # a clock that no calendar follows
+        return ""
+
+
+def _text(data: dict[str, Any], key: str) -> str | None:
+    value = data.get(key)
+    return value if isinstance(value, str) else None
 
 
 def _title(said: Any) -> str:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from hermes_nb.errors import SessionNotFoundError, UsageError
-from hermes_nb.model.event import TURN_ENDS, Event
+from hermes_nb.model.event import TURN_ENDS, Event, as_number
 from hermes_nb.store.connection import Connection
 from hermes_nb.store.migration import MARKS, RUN
 from hermes_nb.store.row import RunRow, SessionRow, TurnRow
@@ -142,6 +142,18 @@ def _valid(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+async def forks_of(connection: Connection, session_id: str) -> list[str]:
+    """Sessions that were forked from one. Such as it claims to come from itself are none: a file may say so, in a circle."""
+    forks = await connection.rows("SELECT session_id FROM sessions WHERE parent_session_id = ?", (session_id,))
+    before = await connection.rows(
+        """WITH RECURSIVE before (id) AS (SELECT ? UNION
+            SELECT parent_session_id FROM sessions JOIN before ON session_id = id WHERE parent_session_id IS NOT NULL)
+        SELECT id FROM before""",
+        (session_id,),
+    )
+    return [row[0] for row in forks if row not in before]
+
+
 async def delete_session(connection: Connection, session_id: str) -> None:
     """Forget a session, its events and what search knows of it.
 
@@ -150,11 +162,11 @@ async def delete_session(connection: Connection, session_id: str) -> None:
         UsageError: Others were forked from it.
     """
     async with connection.transaction():
-        forks = await connection.rows("SELECT session_id FROM sessions WHERE parent_session_id = ?", (session_id,))
+        forks = await forks_of(connection, session_id)
         if forks:
             raise UsageError(
-                f"Session {session_id} is the beginning of {', '.join(row[0] for row in forks)}, which would lose their"
-                " history. Delete those first."
+                f"Session {session_id} is the beginning of {', '.join(forks)}, which would lose their history."
+                " Delete those first."
             )
         n_rows = await connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
         await connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
@@ -229,16 +241,19 @@ class _Attempt:
     def __init__(self) -> None:
         self.end: list[float | None] = [None] * len(_FIGURES)
         self.calls: list[float | None] = [None] * len(_FIGURES)
-        self.status, self.text, self.duration_ms, self.is_over = "running", None, None, False
+        self.status, self.is_over = "running", False
+        self.text: str | None = None
+        self.duration_ms: float | None = None
         self.is_every_cost_known = True
 
     def add(
-        self, kind: str, figures: Sequence[float | None], replayed: Any, status: str | None, duration_ms: Any, text: Any
+        self, kind: str, told: Sequence[Any], replayed: Any, status: Any, duration_ms: Any, text: Any
     ) -> None:
+        figures = [n if as_number(n) is not None else None for n in told]  # whoever wrote the log: words are no figure
         if kind in TURN_ENDS:
             self.end = list(figures)
-            self.status = status or kind.removeprefix("turn.")
-            self.text, self.duration_ms, self.is_over = text, duration_ms, True
+            self.status = str(status or kind.removeprefix("turn."))
+            self.text, self.duration_ms, self.is_over = _said(text), as_number(duration_ms), True
         elif kind != "turn.started" and not replayed:
             self.is_every_cost_known = self.is_every_cost_known and figures[_COST] is not None
             self.calls = [_sum(pair) for pair in zip(self.calls, figures, strict=True)]
@@ -260,7 +275,7 @@ def _fold(marks: Iterable[Sequence[Any]]) -> list[TurnRow]:
         key = (session_id, turn_id)
         head = heads.setdefault(key, [None, at_unix_s])
         if kind == "turn.started" and head[0] is None:
-            head[0] = text
+            head[0] = _said(text)
         head[1] = min(head[1], at_unix_s)
         own = attempts.setdefault(key, {}).setdefault(attempt, _Attempt())
         own.add(kind, figures, replayed, status, duration_ms, text)
@@ -278,6 +293,10 @@ def _fold(marks: Iterable[Sequence[Any]]) -> list[TurnRow]:
             )
         )  # fmt: skip
     return found
+
+
+def _said(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _sum(values: Iterable[Any]) -> Any:

@@ -16,7 +16,8 @@ class SessionRow:
         created_unix_s: Time of creation or of its first event, whichever is known and earlier.
         last_used_unix_s: Time of its newest event.
         parent_session_id: The session it was forked from.
-        forked_at_turn_id: The last turn it shares with that one.
+        forked_at_turn_id: The last turn it shares with that one, or step (`turn_id/span_id`); `turn_id@n` for one that had
+            not completed at its n-th attempt.
         first_day: The day the session began as its prompts state it, YYYY-MM-DD; "" while unknown.
         n_turns: Turns with a start or an end in the log. Read only, as all below.
         input_tokens: Sum over what reported it; None when nothing did.

@@ -85,7 +85,7 @@ class Store:
             ) from exc
         try:
             await presence.share()
-            is_new = not path.exists()
+            is_new = not path.exists() or path.stat().st_size == 0  # a full disk leaves an empty one
             try:
                 writer, reader = await _connect(path, lock_timeout_s)
                 warnings: list[str] = []
@@ -201,6 +201,10 @@ class Store:
             UsageError: Others were forked from it.
         """
         await self._guarded(read.delete_session(self._writer, session_id))
+
+    async def forks_of(self, session_id: str) -> list[str]:
+        """Sessions that were forked from one, and would lose their beginning with it."""
+        return await self._guarded(read.forks_of(self._reader, session_id))
 
     async def search(self, text: str, limit: int = 20) -> list[SearchHit]:
         """Prompts and answers with every word of `text`, the best first; see `SearchHit`."""

@@ -154,7 +154,7 @@ def _span(
         "attributes": _attributes(span, content=content),
         "events": [
             {
-                "name": f"hermes_nb.{note.kind}",
+                "name": valid(f"hermes_nb.{note.kind}"),
                 "at_unix_ns": _nanoseconds(note.at_unix_s),
                 "attributes": {"message": valid(note.text)} if content or note.kind == "model.retried" else {},
             }
@@ -199,7 +199,7 @@ def _attributes(span: Span, *, content: bool) -> dict[str, Any]:
     if content:
         found |= _content(span)
     return {
-        name: valid(value) if isinstance(value, str) else value
+        name: valid(value) if isinstance(value, str) else [valid(v) for v in value] if isinstance(value, list) else value
         for name, value in found.items()
         if value is not None and value != ""
     }
@@ -229,4 +229,4 @@ def _digits(of: tuple[Any, ...], n_bytes: int) -> str:
 
 
 def _nanoseconds(unix_s: float) -> int:
-    return round(unix_s * 1e6) * 1000
+    return min(max(round(unix_s * 1e6) * 1000, 0), 2**63 - 1)  # the form has no time before 1970

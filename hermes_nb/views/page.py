@@ -11,6 +11,7 @@ import gzip
 import html
 import json
 import re
+import zlib
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -105,22 +106,39 @@ def read_report(report: str | Path) -> list[Event]:
         report: The HTML, or the path of a file with it.
 
     Raises:
-        UsageError: It holds no events of hermes_nb.
+        UsageError: There is no such file, it holds no events of hermes_nb, or they are damaged.
     """
-    is_path = isinstance(report, Path) or "<" not in report
-    text = Path(report).read_text(encoding="utf-8") if is_path else str(report)
+    text = _text_of(report)
     found: dict[tuple[str, str, int, int], Event] = {}
     blocks = _EVENTS.findall(text)
     if not blocks:
         raise UsageError("This page holds no events of hermes_nb. Pages made by %hermes timeline --save FILE.html do.")
     for block in blocks:
-        held = json.loads(block)
-        packed = held.get("events_gzip_base64")
-        events = json.loads(gzip.decompress(base64.b64decode(packed))) if packed else held["events"]
-        for data in events:
-            event = Event.from_dict(data)
+        for event in _events_in(block):
             found.setdefault(event.key, event)
     return list(found.values())
+
+
+def _text_of(report: str | Path) -> str:
+    if not isinstance(report, Path) and "<" in report:
+        return report
+    try:
+        return Path(report).read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError) as exc:  # ValueError: a name with a zero byte
+        raise UsageError(f"The page {str(report)!r} can't be read: {getattr(exc, 'strerror', None) or exc}.") from exc
+
+
+def _events_in(block: str) -> list[Event]:
+    try:
+        held = json.loads(block)
+        packed = held.get("events_gzip_base64")
+        events = json.loads(gzip.decompress(base64.b64decode(packed, validate=True))) if packed else held["events"]
+        return [Event.from_dict(data) for data in events]
+    # Also RecursionError of lists in lists, and what gzip and base64 find: a cut end, a wrong sum, a foreign letter.
+    except (ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, RecursionError, zlib.error) as exc:
+        raise UsageError(
+            f"The events of this page are damaged ({exc}). Save the page again: %hermes timeline --save FILE.html."
+        ) from exc
 
 
 def _events_json(events: Sequence[Event]) -> str:

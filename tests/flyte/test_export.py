@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import linecache
 import os
 import subprocess
 import sys
+import types
+import typing
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import flyte.remote
 import pytest
 
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte.export import export, source
+from hermes_nb.flyte.plan import Plan
 from hermes_nb.flyte.preflight import checked
 from hermes_nb.flyte.runtime import Flyte
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Call, Say, ScriptedModel
 from tests.flyte.agents import REMOTE, opened
+from tests.flyte.export_cells import REFUSED, WORKS
 from tests.flyte.loopback import LoopbackPlane
 from tests.flyte.loopback.state import SUCCEEDED
 from tests.flyte.scripts import by_turn
@@ -157,3 +164,123 @@ def test_what_has_no_source_is_refused(tmp_path: Path) -> None:
         plan = planned(hermes, names, Model("m", "custom", "https://models.example/v1"))
         with pytest.raises(UsageError, match="RATES"):
             source(plan)
+
+
+def cells(folder: Path, text: str, name: str = "cell") -> dict[str, Any]:
+    """What a cell defines, with its source where `inspect` finds it."""
+    file = folder / f"{name}.py"
+    file.write_text(text)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(text, str(file), "exec", dont_inherit=True), names)
+    linecache.getlines(str(file))
+    return names
+
+
+def of_tools(hermes: Hermes, *tools: Any, **options: Any) -> Plan:
+    model = Model("m", "custom", "https://models.example/v1")
+    config = {k: options.pop(k) for k in ("yes", "env_vars", "memory_key", "resources", "allow") if k in options}
+    return checked(hermes.bind(Agent("exporter", "Do.", model, tools=list(tools), **options)), Flyte(**{**REMOTE, **config}))
+
+
+def module_of(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The exported module, run with Flyte's own names doing nothing; its text as `__text__`."""
+    text = source(plan)
+
+    def passing(function: Any = None, **options: Any) -> Any:
+        return function if function is not None else lambda f: f
+
+    module = types.ModuleType("exported")
+    fake, adapter = MagicMock(), types.ModuleType("flyteplugins.agents.hermes")
+    fake.TaskEnvironment.return_value.task = passing
+    vars(adapter).update(tool=passing, run_agent=None)
+    for name, value in (("flyte", fake), (adapter.__name__, adapter), ("exported", module)):
+        monkeypatch.setitem(sys.modules, name, value)
+    exec(compile(text, "exported.py", "exec", dont_inherit=True), vars(module))
+    return {**vars(module), "__text__": text}
+
+
+@pytest.mark.parametrize("what", WORKS)
+def test_the_module_does_what_the_notebook_did(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, text = WORKS[what]
+    names = cells(tmp_path, text)
+    for value in list(names.values()):
+        if isinstance(value, type) and value.__module__ == "builtins":
+            value.__module__ = "__main__"
+    with opened(tmp_path / "state") as hermes:
+        module = module_of(of_tools(hermes, names["t"]), monkeypatch)
+    assert module["t"](1) == answer
+    typing.get_type_hints(module["t"])
+    for value in module.values():
+        if dataclasses.is_dataclass(value):
+            typing.get_type_hints(value)
+    assert "__main__" not in module["__text__"]
+    assert "hermes_nb" not in module["__text__"]
+
+
+def test_what_does_not_show_in_a_result_is_written_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = {}
+    for what in ("a cached tool", "modules in packages"):
+        names = cells(tmp_path, WORKS[what][1])
+        with opened(tmp_path / "state") as hermes:
+            written[what] = module_of(of_tools(hermes, names["t"]), monkeypatch)["__text__"]
+    assert "@env.task\n@functools.lru_cache(maxsize=3)\ndef t" in written["a cached tool"]
+    for line in ("import concurrent.futures\n", "import xml.etree.ElementTree as E\n", "import xml.dom.minidom\n"):
+        assert line in written["modules in packages"]
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_would_mean_something_else_in_a_module_is_refused(what: str, tmp_path: Path) -> None:
+    tools, message, text = REFUSED[what]
+    names = cells(tmp_path, text)
+    with opened(tmp_path / "state") as hermes:
+        plan = of_tools(hermes, *(names[name] for name in tools))
+        with pytest.raises(UsageError, match=message):
+            source(plan)
+
+
+def test_two_modules_with_a_variable_of_one_name_are_refused(tmp_path: Path) -> None:
+    tools = []
+    for name, rate in (("one", 2), ("two", 3)):
+        tools.append(cells(tmp_path, f"RATE = {rate}\ndef {name}(x: int) -> int:\n    'D'\n    return x * RATE", name)[name])
+    with opened(tmp_path / "state") as hermes, pytest.raises(UsageError, match="'RATE', which is something else"):
+        source(of_tools(hermes, *tools))
+
+
+def test_what_a_tool_and_an_agent_say_of_themselves_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "import datetime\nfrom hermes_nb import tool\n"
+        "@tool(name='get_price', description='Told.', remote={'timeout': datetime.timedelta(seconds=3), 'retries': 2})\n"
+        "def price(x: int) -> int:\n    'Not told.'\n    return x"
+    )
+    names = cells(tmp_path, text)
+    with opened(tmp_path / "state") as hermes:
+        plan = of_tools(hermes, names["price"], env_vars={"REGION": "eu"}, memory_key="talk")
+        written = module_of(plan, monkeypatch)["__text__"]
+    assert '@tool(name="get_price", description="Told.")\n@env.task(timeout=timedelta(seconds=3), retries=2)' in written
+    assert 'env_vars={"PYTHONHASHSEED": "0", "REGION": "eu"}' in written
+    assert 'memory_key="talk"' in written
+
+
+@pytest.mark.parametrize("options", [{"toolsets": ["web"]}, {"config": {"a": {"b": 1}}}, {"resources": object()}])
+def test_what_the_adapter_has_no_place_for_is_refused(options: dict[str, Any], tmp_path: Path) -> None:
+    names = cells(tmp_path, "def t(x: int) -> int:\n    'D'\n    return x")
+    with opened(tmp_path / "state") as hermes, pytest.raises(UsageError, match=next(iter(options))):
+        source(of_tools(hermes, names["t"], **options))
+
+
+def test_a_tool_that_asks_is_not_written_unasked(tmp_path: Path) -> None:
+    text = "from hermes_nb import tool\n@tool(approval=True)\ndef pay(x: int) -> int:\n    'Pay.'\n    return x"
+    names = cells(tmp_path, text)
+    with opened(tmp_path / "state") as hermes:
+        with pytest.raises(UsageError, match="asks before each call"):
+            export(of_tools(hermes, names["pay"]), tmp_path / "pay.py")
+        assert not (tmp_path / "pay.py").exists()
+        assert export(of_tools(hermes, names["pay"], yes=True), tmp_path / "pay.py").exists()
+
+
+def test_a_key_in_a_comment_is_not_written_out(tmp_path: Path) -> None:
+    names = cells(tmp_path, f"def t(x: int) -> int:\n    'D'\n    # was ghp_{'a1B2' * 9}\n    return x")
+    with opened(tmp_path / "state") as hermes, pytest.raises(UsageError, match="would be in line") as refused:
+        export(of_tools(hermes, names["t"]), tmp_path / "t.py")
+    assert "ghp_" not in str(refused.value)
+    assert not (tmp_path / "t.py").exists()

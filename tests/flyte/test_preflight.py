@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import os
@@ -209,6 +210,72 @@ def test_a_key_is_found_wherever_it_travels(hermes: Hermes, tmp_path: Path, monk
     assert key not in str(plan.fatal)
 
 
+def test_a_key_is_found_in_whatever_encoding_it_travels(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
+    import numpy as np
+
+    key = 'pä"ss\\wörd/1234'
+    monkeypatch.setenv("SHOP_PASSWORD", key)
+    for value in (np.array([key]), key.encode("latin-1"), key.encode("utf-16-le"), bytearray(key.encode())):
+        names = in_notebook("def f() -> int:\n    'F.'\n    return len(DATA)\n", DATA=value)
+        assert [f.variable for f in checked(bound(hermes, tool(names["f"])), Flyte()).fatal] == ["DATA"]
+    assert codes(hermes, instructions=f"The word is {key}.") == ["secret"]
+
+
+def test_what_is_named_as_a_secret_is_does_not_travel_unseen(hermes: Hermes) -> None:
+    word = "correct-horse-battery"
+    names = in_notebook(
+        "def a() -> str:\n    'A.'\n    return password\n"
+        "def b() -> str:\n    'B.'\n    return CONFIG['db']\n"
+        f"def c(x: int, api_key: str = {word!r}) -> str:\n    'C.'\n    return api_key\n"
+        "def d() -> str:\n    'D.'\n    return ME.token\n"
+        "def e() -> str:\n    'E.'\n    return sort_key\n",
+        password=word, CONFIG={"db": [{"password": word}]}, sort_key="created_at",
+    )  # fmt: skip
+    exec("class Me:\n    def __init__(self, token):\n        self.token = token\n", names)
+    names["ME"] = names["Me"](word)
+    plan = checked(bound(hermes, *(tool(names[n]) for n in "abcde")), Flyte())
+    assert [(f.code, f.variable) for f in plan.fatal] == [
+        ("secret-name", "password"), ("secret-name", "CONFIG"), ("secret-name", "api_key"), ("secret-name", "ME"),
+    ]  # fmt: skip
+    assert "CONFIG['db'][...]['password']" in plan.fatal[1].text
+    assert [f.variable for f in plan.findings if not f.is_fatal] == ["sort_key"]
+    assert word not in str(plan.findings)
+    assert codes(hermes, tool(names["a"]), config=Flyte(allow=["secret-name"])) == ["secret-name"]
+    assert checked(bound(hermes, tool(names["a"])), Flyte(allow=["secret-name"])).fatal == []
+
+
+def test_what_classes_and_defaults_hold_is_named(hermes: Hermes) -> None:
+    names = in_notebook(
+        "class Base:\n    lock = LOCK\n    password = 'correct-horse'\n    def go(self):\n        import no_such_thing_d\n"
+        "        return GUARD\n"
+        "class Client(Base):\n    @property\n    def one(self):\n        import no_such_thing_e\n"
+        "    @functools.cached_property\n    def two(self):\n        import no_such_thing_f\n"
+        "def f(n: int = 3) -> int:\n    'F.'\n    return Client().go()\n"
+        "def g(n: int) -> int:\n    'G.'\n    return h(n)\n"
+        "def h(n, lock=LOCK):\n    return n\n",
+        LOCK=threading.Lock(), GUARD=threading.Lock(), functools=functools,
+    )  # fmt: skip
+    for cls in ("Base", "Client"):
+        names[cls].__module__ = "__main__"
+    found = checked(bound(hermes, tool(names["f"]), tool(names["g"])), Flyte()).findings
+    assert {(f.site.tool, f.variable) for f in found if f.code == "unpicklable"} == {
+        ("f", "Base.lock"), ("f", "GUARD"), ("g", "lock"),
+    }  # fmt: skip
+    assert [f.variable for f in found if f.code == "secret-name"] == ["Base.password"]
+    assert sorted(f.text.split("'")[1][-1] for f in found if f.code == "missing-module") == ["d", "e", "f"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["def __getattr__(self, name):\n        if name[0] == '_':\n            raise AttributeError\n        return Far()",
+     "def __getattr__(self, name):\n        raise RuntimeError('outside of a request')"],
+)  # fmt: skip
+def test_an_object_that_answers_oddly_stops_no_look(hermes: Hermes, body: str) -> None:
+    names = in_notebook(f"class Far:\n    {body}\n    def __call__(self):\n        return 1\nfar = Far()\n"
+                        "def f() -> int:\n    'F.'\n    return far()\n")  # fmt: skip
+    checked(bound(hermes, tool(names["f"])), Flyte())
+
+
 @pytest.mark.parametrize("name", ["a--b", "a_.b", "class", "Shop.v2", "x-", "Get_-_rate", "flyte"])
 def test_any_agents_name_gives_an_environment_and_a_module(hermes: Hermes, name: str) -> None:
     import ast
@@ -325,6 +392,29 @@ async def test_another_endpoint_than_the_users_own_is_refused(plane: LoopbackPla
     plan = await preflight(bound(hermes), Flyte(endpoint="flyte.example:443"))
     assert [f.code for f in plan.findings] == ["endpoint"]
     assert "flyte.init" in plan.findings[0].text
+
+
+def test_what_local_modules_import_travels_too(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "shop_one.py": "import json\nimport shop_two\nfrom shop_pack import inner\ntry:\n    import no_such_thing_a\n"
+                       "except ImportError:\n    pass\ndef rate():\n    import shop_late, no_such_thing_b\n",
+        "shop_two.py": "import httpx\nimport typing\nif typing.TYPE_CHECKING:\n    import shop_types\nimport shop_one\n",
+        "shop_pack/__init__.py": "", "shop_pack/inner.py": "from . import other\nimport shop_deep\n",
+        "shop_pack/other.py": "", "shop_deep.py": "", "shop_late.py": "", "shop_types.py": "", "shop_unused.py": "",
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = in_notebook("import shop_one\ndef f() -> int:\n    'F.'\n    return shop_one.rate()\n")
+    plan = checked(bound(hermes, tool(names["f"])), Flyte())
+    assert plan.spec.local_modules == ["shop_deep", "shop_late", "shop_one", "shop_pack", "shop_two"]
+    assert [p.partition("==")[0] for p in plan.spec.packages] == ["httpx"]
+    assert plan.findings == []
+    (tmp_path / "shop_deep.py").write_text("import no_such_thing_c\n")
+    (finding,) = checked(bound(hermes, tool(names["f"])), Flyte()).fatal
+    assert (finding.code, finding.where) == ("missing-module", "Module shop_deep.py")
+    assert "no_such_thing_c" in finding.text
 
 
 def test_local_modules_travel_as_their_source(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

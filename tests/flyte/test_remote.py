@@ -11,6 +11,7 @@ import flyte
 import flyte.remote
 import pytest
 
+from hermes_nb.errors import UsageError
 from hermes_nb.flyte.report import events_in
 from hermes_nb.model.span import fold
 from hermes_nb.sessions.hermes import Hermes
@@ -219,6 +220,23 @@ async def test_one_idempotency_key_is_one_run(plane: LoopbackPlane, hermes: Herm
     assert first.raw["run"] == second.raw["run"] != third.raw["run"]
     assert len(plane.store.runs) == n_before + 2
     assert len(model.requests) == 2
+
+
+async def test_a_key_of_another_question_is_refused(plane: LoopbackPlane, hermes: Hermes) -> None:
+    with ScriptedModel(by_turn([Say("Once.")])) as model:
+        bound, other = bind(hermes, model), bind(hermes, model)
+        first = await ask(bound, "Hi", key="k2")
+        n_runs = len(plane.store.runs)
+        for asked, prompt in ((bound, "Something else"), (other, "Hi")):
+            refused = await ask(asked, prompt, key="k2")
+            assert refused.status == "failed"
+            assert "was used for another question" in str(refused.error)
+            assert refused.text != first.text
+    assert len(plane.store.runs) == n_runs
+    assert len(model.requests) == 1
+    for key in (5, "", " "):
+        with pytest.raises(UsageError, match="key is a text"):
+            Flyte(key=key)  # type: ignore[arg-type]
 
 
 async def test_a_tool_has_retries_cache_and_resources_of_its_own(

@@ -74,6 +74,17 @@ async def test_an_unknown_price_is_refused_with_the_cure(make: Make) -> None:
     assert model.requests == []
 
 
+@pytest.mark.parametrize("usage", [None, {}, {"total_tokens": 40}])
+async def test_a_model_that_counts_no_tokens_is_stopped_after_a_call(make: Make, usage: Any) -> None:
+    bound, model = make([*(Call("step", {"n": n}, usage=usage) for n in range(5)), Say("done")], tools=[step])
+    result = await bound.run("question", max_tokens=50)
+    assert len(model.requests) == 1
+    assert "did not say how many tokens" in str(result.error)
+    assert "max_turns" in str(result.error)
+    assert (await (await bound.resume(result.turn_id, max_tokens=50)).wait()).status == "failed"
+    assert len(model.requests) == 2
+
+
 async def test_the_offline_model_is_free() -> None:
     async with Hermes.local() as hermes:
         result = await hermes.bind(Agent("free", model="offline")).run("Hello", max_cost_usd=0.01)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -196,3 +197,20 @@ async def test_two_kernels_in_one_conversation_send_what_both_said(own: Hermes, 
     sent = [m["content"] for m in model.requests[-1].body["messages"][1:]]
     assert sent == ["a", "0", "b", "1", "c", "2", "d"]
     assert (await asyncio.to_thread(own.library.turns, first.session_id))[-1].prompt == "d"
+
+
+@pytest.mark.parametrize("key", [5, 0, True, b"order-5", uuid.uuid4(), "", "  ", "\ud800", "a\0b"])
+async def test_what_is_no_key_is_refused_at_once(make: Make, key: Any) -> None:
+    bound, model = make([Say("never")])
+    with pytest.raises(UsageError, match="An idempotency key is a text"):
+        await bound.run("question", idempotency_key=key)
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("key", ["order\u20285", "x" * 100_000, "schlüssel"])
+async def test_any_text_is_a_key(own: Hermes, make: Make, key: str) -> None:
+    bound, model = make([Say("once")], on=own)
+    first = await bound.run("question", idempotency_key=key)
+    own.keyed.clear()  # as another kernel would find it
+    assert (await bound.run("question", idempotency_key=key)).turn_id == first.turn_id
+    assert len(model.requests) == 1

@@ -20,7 +20,8 @@ from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.sessions.journal import next_attempt
 from hermes_nb.sessions.library import tree
 from hermes_nb.store.row import SessionRow
-from hermes_nb.testing import Hang, Say, ScriptedModel
+from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.tools.decorator import tool
 
 pytestmark = pytest.mark.hermes
 Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
@@ -179,5 +180,118 @@ async def test_a_fork_whose_beginning_is_gone_says_so(make: Make, tmp_path: Path
         assert [len(w) for w in warnings] == [1, 0]
         assert f"forked from {start.session_id}" in warnings[0][0]["message"]
         assert middle.session_id != start.session_id
+    finally:
+        await second.aclose()
+
+
+_EVENT = {"v": 1, "producer": "w", "seq": 1, "at_unix_s": 5.0, "session_id": "s-a", "turn_id": "t", "span_id": "t",
+          "parent_id": None, "attempt": 1, "kind": "turn.started", "data": {"prompt": "p", "agent": "a"}}  # fmt: skip
+_SESSION = {"session_id": "s-a", "agent": "a", "title": "T", "created_unix_s": 1.0, "last_used_unix_s": 2.0}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"session": [1]}, {"session": None}, {"session": {"agent": "a"}}, {"event": [1]}, {"event": None},
+        *({"session": {**_SESSION, k: v}} for k, v in (
+            ("title", {"a": 1}), ("title", 5), ("session_id", 5), ("session_id", None), ("created_unix_s", "x"),
+            ("created_unix_s", None), ("last_used_unix_s", float("nan")), ("last_used_unix_s", 1e18),
+            ("parent_session_id", 1))),
+        *({"event": {**_EVENT, k: v}} for k, v in (
+            ("at_unix_s", float("nan")), ("at_unix_s", 1e18), ("at_unix_s", "x"), ("seq", 2**70), ("attempt", None))),
+        {"session": {**_SESSION, "parent_session_id": "s-a"}},
+    ],
+)  # fmt: skip
+def test_a_file_with_an_odd_line_changes_nothing(own: Hermes, tmp_path: Path, line: object) -> None:
+    file = tmp_path / "x.jsonl"
+    head = {"format": "hermes-nb sessions", "version": 1}
+    file.write_text("\n".join(json.dumps(x) for x in (head, {"session": _SESSION}, {"event": _EVENT}, line)))
+    with pytest.raises(UsageError, match="Nothing was imported"):
+        own.library.load(file)
+    assert own.sessions() == []
+
+
+@pytest.mark.parametrize("version", ["two", [1], None, {}])
+def test_a_version_that_is_no_number_is_named(own: Hermes, tmp_path: Path, version: object) -> None:
+    file = tmp_path / "x.jsonl"
+    file.write_text(json.dumps({"format": "hermes-nb sessions", "version": version}))
+    with pytest.raises(UsageError, match="version"):
+        own.library.load(file)
+
+
+@pytest.mark.parametrize(
+    "data", [{"messages": [1, None]}, {"messages": {"a": 1}}, {"tool_calls": [1]}, {"tool_calls": [{}]}, {"tool_calls": 7},
+             {"usage": {"input_tokens": "x"}}, {"cost_usd": {}}, {"profile": [1]}, {"text": {"a": 1}}],
+)  # fmt: skip
+def test_odd_data_of_an_event_closes_no_session(own: Hermes, tmp_path: Path, data: dict[str, object]) -> None:
+    file = tmp_path / "x.jsonl"
+    head = {"format": "hermes-nb sessions", "version": 1}
+    events = [{**_EVENT, "seq": n, "kind": kind, "data": {**data, "prompt": "p", "agent": "a"}}
+              for n, kind in enumerate(("turn.started", "model.completed", "turn.completed"), 1)]  # fmt: skip
+    file.write_text("\n".join(json.dumps(x) for x in (head, {"session": _SESSION}, *({"event": e} for e in events))))
+    assert own.library.load(file) == (1, 3)
+    own.io.call(own.open_session("s-a")).history()
+    assert [row.session_id for row in own.sessions()] == ["s-a"]
+    assert len(own.library.turns()) == 1
+    assert own.library.export(tmp_path / "y.jsonl") == 1
+    own.library.delete("s-a")
+
+
+def test_sessions_that_go_round_in_a_circle_are_shown_opened_and_deleted(own: Hermes, tmp_path: Path) -> None:
+    def event(own_id: str, parent: str) -> Event:
+        data = {"prompt": "p", "agent": "a", "fork": {"session_id": parent, "at": "t"}}
+        return Event.from_dict({**_EVENT, "session_id": own_id, "data": data})
+
+    own.io.call(_ingested(own, [event("s-a", "s-b"), event("s-b", "s-a")]))
+    assert sorted((depth, row.session_id) for depth, row in tree(own.sessions())) == [(0, "s-a"), (0, "s-b")]
+    assert own.io.call(own.open_session("s-a")).parent is not None
+    for session_id in ("s-a", "s-b"):
+        own.library.delete(session_id)
+    assert own.sessions() == []
+
+
+async def _ingested(hermes: Hermes, events: list[Event]) -> None:
+    await (await hermes.opened_store()).ingest(events)
+
+
+async def test_a_block_leaves_the_journal_that_an_earlier_kernel_left(own: Hermes, make: Make, tmp_path: Path) -> None:
+    hang = Hang()
+    bound, model = make([Call("step"), hang, Say("resumed")], on=own, name="worker", tools=[step])
+    turn = await bound.start("question")
+    await asyncio.to_thread(hang.wait_reached)
+    await own.aclose()
+    async with Hermes.local(state=own.state_dir) as block:
+        block.bind(Agent("other", model=model.model))
+    n_requests = len(model.requests)
+    async with Hermes.local(state=own.state_dir) as third:
+        again = third.bind(Agent("worker", model=model.model, tools=[step]))
+        result = await (await again.resume(turn.id)).wait()
+    assert result.text == "resumed"
+    assert len(model.requests) == n_requests + 1
+    assert [e.data.get("replayed") for e in result.events if e.kind.endswith(".completed")][:2] == [True, True]
+    async with Hermes.local(state=tmp_path / "fresh") as block:
+        block.bind(Agent("other", model=model.model))
+    assert list((tmp_path / "fresh").glob("instances/*")) == []
+
+
+@tool
+def step() -> int:
+    """Take a step."""
+    return 1
+
+
+@pytest.mark.parametrize("left", [b"", None])
+async def test_a_store_of_no_bytes_is_made_from_the_journals(make: Make, tmp_path: Path, left: bytes | None) -> None:
+    first = Hermes.open_local(state=tmp_path / "state")
+    bound, _ = make([Say("one")], on=first, name="keeper")
+    session_id = (await bound.run("first")).session_id
+    await first.aclose()
+    for file in (tmp_path / "state").glob("store.db*"):
+        file.unlink()
+    if left is not None:
+        (tmp_path / "state" / "store.db").write_bytes(left)
+    second = Hermes.open_local(state=tmp_path / "state")
+    try:
+        assert [row.session_id for row in second.sessions()] == [session_id]
     finally:
         await second.aclose()

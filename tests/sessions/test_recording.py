@@ -104,6 +104,7 @@ async def test_what_is_not_recorded_is_an_error_that_says_what_differs(own: Herm
             result.raise_for_status()
         unknown = await changed.run("never asked", session_id=await changed.new_session())
         assert "holds no step of this turn" in str(unknown.error)
+        assert "was None" not in str(unknown.error)
         assert "HERMES_NB_REPLAY_MISS=live" in str(unknown.error)
         longer = other.bind(Agent("solver", "Solve.", model=nowhere, tools=[_adding()[0]]))
         await longer.new_session()
@@ -179,9 +180,29 @@ def test_a_file_that_is_no_recording_is_named(tmp_path: Path) -> None:
         (f'{HEAD}\n{{"fingerprint": "x", "occurrence": "first", "body": {{"choices": []}}}}', "Line 3 of the recording"),
         (f'{HEAD}\n{{"call_key": "x", "body": 3}}', "Line 3 of the recording"),
         (f'{HEAD}\n[1, 2]', "is no file of"),
+        (HEAD.replace("1}", '"one"}'), "no version that is a number"),
+        (f'{HEAD}\n{{"prompt": "p", "agent": "a", "profile": [1]}}', "Line 3 of the recording.*profile"),
+        (f'{HEAD}\n{{"prompt": "p", "agent": "a", "model": 5}}', "Line 3 of the recording"),
+        (f'{HEAD}\n{{"prompt": "p", "agent": "a", "model": {{"id": "m", "provider": "custom"}}}}', "Line 3.*base_url"),
     ):  # fmt: skip
         file.write_text(text)
         with pytest.raises(UsageError, match=message):
             Recording(file)
     with pytest.raises(UsageError, match="can't be read"):
         Recording(tmp_path / "none.jsonl")
+
+
+async def test_a_prompt_with_a_key_in_it_is_found_again(
+    own: Hermes, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_TOKEN", "tok-zyxwvu-987654")
+    file = tmp_path / "talk.jsonl"
+    bound, _ = make([Say("seen")], on=own, name="solver")
+    own.record(file)
+    prompt = "Look at tok-zyxwvu-987654, please."
+    await bound.run(prompt)
+    assert "zyxwvu" not in file.read_text(encoding="utf-8")
+    nowhere = Model("scripted", "custom", base_url="http://127.0.0.1:9/v1")
+    async with Hermes.local(state=tmp_path / "other", replay=file) as other:
+        result = await other.bind(Agent("solver", model=nowhere)).run(prompt)
+    assert (result.status, result.text) == ("completed", "seen")

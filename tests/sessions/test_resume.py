@@ -289,3 +289,34 @@ async def test_what_git_says_of_the_working_directory_is_not_sent(tmp_path: Path
         system = model.requests[0].body["messages"][0]["content"]
     assert "untracked" not in system
     assert "branch" not in system.lower()
+
+
+async def test_a_fork_keeps_what_it_was_told_when_its_parent_goes_on(own: Hermes, make: Make) -> None:
+    hang = Hang()
+    add, _ = _counting()
+    bound, model = make([Call("add", {"n": 1}), hang, Say("in the fork"), Say("resumed"), Say("again")], on=own, tools=[add])
+    turn = await bound.start("question")
+    await asyncio.to_thread(hang.wait_reached)
+    _kill(own)
+    await turn.wait()
+    forked = await bound.fork(at=turn.id)
+    await bound.run("go on")
+    before = model.requests[-1].body["messages"][1:]
+    step = next(e.span_id for e in turn.events if e.kind == "tool.completed")
+    at_step = await bound.fork(turn.session_id, at=step)
+    await bound.open_session(turn.session_id)
+    assert (await (await bound.resume(turn.id)).wait()).text == "resumed"
+    own._sessions.clear()  # as another kernel would find it
+    await bound.open_session(forked)
+    await bound.run("once more")
+    assert model.requests[-1].body["messages"][1 : len(before) + 1] == before
+    assert await _texts(own, at_step) == await _texts(own, forked, n=len(before) - 1)
+    whole = await bound.fork(turn.session_id)
+    assert (await _texts(own, whole))[-1] == "resumed"
+
+
+async def _texts(hermes: Hermes, session_id: str, *, n: int | None = None) -> list[str]:
+    async def found() -> list[str]:
+        return [str(m["content"]) for m in (await hermes.reload_session(session_id)).history()]
+
+    return (await asyncio.to_thread(lambda: hermes.io.call(found())))[:n]

@@ -162,3 +162,25 @@ async def test_a_session_says_how_its_last_turn_ended(store: Store) -> None:
     assert (await store.session("s")).last_status == "completed"
     await store.ingest([event(3, "turn.started", turn="t2", prompt="And?")])
     assert (await store.session("s")).last_status == "running"
+
+
+@pytest.mark.parametrize("odd", ["x", {"a": 1}, [1], -5, float("1e400")])
+@pytest.mark.parametrize("key", ["cost_usd", "duration_ms", "usage", "status", "text", "input_tokens"])
+async def test_a_figure_that_is_none_hides_no_session(store: Store, key: str, odd: object) -> None:
+    data = {"usage": {key: odd, "output_tokens": 3}} if key == "input_tokens" else {key: odd}
+    calls = [event(n, "model.completed", turn="t2", **data) for n in (3, 4)]
+    await store.ingest([*turn_events(usage={"input_tokens": 2}), *calls, event(5, "turn.completed", turn="t2", **data)])
+    odd_turn = (await store.turns("s"))[-1]
+    assert odd_turn.input_tokens is None
+    assert odd_turn.cost_usd is odd_turn.duration_ms is None
+    assert [(s.session_id, s.n_turns, s.input_tokens) for s in await store.sessions()] == [("s", 2, 2)]
+    await store.delete_session("s")
+
+
+async def test_sessions_that_come_from_each_other_can_be_deleted(store: Store) -> None:
+    for own, parent in (("a", "b"), ("b", "a"), ("c", "b"), ("d", "d")):
+        await store.put_session(SessionRow(own, "agent", own, 0.0, 0.0, parent_session_id=parent, forked_at_turn_id="t"))
+    assert await store.forks_of("b") == ["c"]
+    for session_id in "cabd":
+        await store.delete_session(session_id)
+    assert await store.sessions() == []

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import gzip
 import http.server
+import importlib
 import importlib.util
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -150,3 +152,16 @@ def test_a_collector_that_refuses_is_named(collector: Any, caplog: pytest.LogCap
     collector.answer = 400
     with pytest.raises(ExportError, match=r"did not take spans 1 to 4 of 4"):
         otlp.export(load("plain"), url(collector))
+
+
+@needs_otel
+def test_odd_events_are_encoded_too() -> None:
+    encoder = importlib.import_module("opentelemetry.exporter.otlp.proto.common.trace_encoder")
+    odd = {"finish_reason": "\ud800", "usage": {"input_tokens": 10**30}}
+    changes: list[dict[str, Any]] = [{"at_unix_s": -5.0}, {"kind": "odd.\ud800"}, {"data": odd}]
+    for change in changes:
+        events = [replace(e, **{**change, "data": {**e.data, **change.get("data", {})}}) for e in load("nested")]
+        spans = otlp.render(events, content=True)
+        json.dumps(spans).encode("ascii")
+        assert "\ud800" not in "".join(map(str, (v for s in spans for v in (*s["attributes"].values(), *s["events"]))))
+        encoder.encode_spans(otlp.to_spans(spans)).SerializeToString()

@@ -5,6 +5,7 @@ import hashlib
 import re
 import string
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
 from pathlib import Path
@@ -191,3 +192,33 @@ def test_a_fragment_draws_in_a_hidden_tab(browser: Any, tmp_path: Path) -> None:
     opened, heard = show(browser, tmp_path, f"<html><body><div style='display:none'>{part}</div></body></html>")
     assert opened.evaluate("() => document.querySelector('.hnb-timeline .main-svg').getAttribute('width')") == "900"
     assert heard == []
+
+
+@pytest.mark.parametrize("n_times", [1, 60])
+def test_a_damaged_page_is_refused_in_words(n_times: int) -> None:
+    events = [replace(e, seq=e.seq + 100 * n) for n in range(n_times) for e in load("plain")]
+    whole = page.render(events)
+    first = whole.index('class="hnb-events">') + len('class="hnb-events">')
+    last = whole.index("</script>", first)
+    n_refused = 0
+    for at in range(first, last, max((last - first) // 40, 1)):
+        start = whole[:at]
+        for damaged in (start + whole[at + 3 :], start + "~" + whole[at + 1 :], start + "</script>", start):
+            try:
+                page.read_report(damaged)
+            except UsageError:
+                n_refused += 1
+    assert n_refused > 100
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "1", '{"events":null}', '{"events":[1]}', '{"events":' + "[" * 100_000,
+                                  '{"events_gzip_base64":"!!"}', '{"events_gzip_base64":7}'])  # fmt: skip
+def test_events_of_another_form_are_refused_in_words(text: str) -> None:
+    with pytest.raises(UsageError, match="damaged"):
+        page.read_report(f'<script type="application/json" class="hnb-events">{text}</script>')
+
+
+@pytest.mark.parametrize("name", ["", "missing.html", "a\0b", "."])
+def test_a_page_that_is_not_there_is_named(name: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="can't be read"):
+        page.read_report(tmp_path / name if name else name)
