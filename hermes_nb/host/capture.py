@@ -34,6 +34,9 @@ class Capture:
     Args:
         on_output: Hears `(stream, text, mime_types)`.
         streams: Where the call's prints go, by name; a missing one means where prints go anyway.
+
+    Attributes:
+        has_shown: Whether a picture, chart or widget was displayed.
     """
 
     def __init__(self, on_output: Callable[[str, str, Sequence[str]], None], streams: dict[str, Any]) -> None:
@@ -45,6 +48,7 @@ class Capture:
         self._n_chars = 0
         self._told_at_s = 0.0
         self.is_open = True
+        self.has_shown = False
 
     def stream(self, name: str, current: Any) -> Any:
         """The stream a print goes to."""
@@ -69,6 +73,7 @@ class Capture:
             self._tell()
             kept = text[: max(0, MAX_CHARS - self._n_chars)]
             self._n_chars += len(kept)
+            self.has_shown = self.has_shown or any(mime.startswith(("image/", "application/vnd.")) for mime in mime_types)
             self._on_output("display", kept, tuple(mime_types))
 
     def close(self) -> None:

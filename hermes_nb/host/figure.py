@@ -7,7 +7,7 @@ matplotlib is never imported here: where it is not loaded, no tool has a figure.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -47,9 +47,19 @@ class Figures:
         if inline is not None and self._shows_inline():
             inline._draw_called, inline._to_draw = self._inline or (False, [])
 
-    def finish(self) -> None:
-        """Show and close the call's figures; one that stays open gets a free number."""
+    def finish(self, returned: Sequence[Any] = ()) -> None:
+        """Show and close the call's figures; one that stays open gets a free number. Then show what the call returned.
+
+        Args:
+            returned: Figures and pictures; one that is a figure of the call is shown once.
+        """
         own, self._own = self._own, []
+        self._finish(own)
+        for picture in returned:
+            if self._show is not None and not any(picture is manager.canvas.figure for _, manager in own):
+                self._show(picture)
+
+    def _finish(self, own: list[tuple[Any, Any]]) -> None:
         figs = _registry()
         if figs is None or not own:
             return

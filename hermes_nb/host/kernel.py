@@ -7,6 +7,8 @@ corrected, which holds for ipykernel 6.29 too.
 from __future__ import annotations
 
 import asyncio
+import base64
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -152,9 +154,24 @@ class KernelHost(PlainHost):
 
     def _figure_display(self) -> Callable[[Any], None]:
         def show(figure: Any) -> None:
-            require("IPython.display", why="to show a plot").display(figure)
+            require("IPython.display", why="to show a plot").display(_drawn(figure))
 
         return show
+
+
+def _drawn(picture: Any) -> Any:
+    """The picture as it can be displayed: a matplotlib figure as an image where no backend has taught IPython."""
+    figure = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
+    if figure is None or not isinstance(picture, figure):
+        return picture
+    ipython = require("IPython", why="to show a plot")
+    try:
+        ipython.get_ipython().display_formatter.formatters["image/png"].lookup(picture)
+    except KeyError:
+        from hermes_nb.tools.image import image_part
+
+        return ipython.display.Image(base64.b64decode(image_part("The figure", picture).data))
+    return picture
 
 
 def _nothing(*_: Any) -> None:

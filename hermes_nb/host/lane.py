@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb.host.capture import CURRENT
 from hermes_nb.host.figure import Figures
 from hermes_nb.host.guard import GUARD, Frame
 from hermes_nb.host.job import Job, Jobs
@@ -63,7 +64,7 @@ class MainLane:
                 outcome = GUARD.run(frame, lambda: None if job.reason else body())
             finally:
                 figures.leave()
-            _show_plots(figures, job)
+            _show_plots(figures, job, outcome)
         return outcome
 
 
@@ -122,7 +123,7 @@ class LoopLane:
         try:
             with self._hearing(job):
                 outcome = await stepwise(run_async(job.call.tool, job.call.arguments, **job.call.options), around)
-                _show_plots(figures, job)
+                _show_plots(figures, job, outcome)
         finally:
             cancel()
             job.end(outcome)
@@ -156,7 +157,7 @@ class ThreadLane:
                 finally:
                     figures.leave()
                 if not job.future.done():  # else nobody waits for it any more
-                    _show_plots(figures, job)
+                    _show_plots(figures, job, outcome)
         finally:
             cancel()
             job.end(outcome)
@@ -193,9 +194,13 @@ class _ThreadBody:
         return outcome
 
 
-def _show_plots(figures: Figures, job: Job) -> None:
+def _show_plots(figures: Figures, job: Job, outcome: ToolOutcome | None) -> None:
+    from hermes_nb.tools.image import pictures_in
+
+    capture = CURRENT.get()
+    is_seen = capture is not None and capture.has_shown  # the tool has shown it itself
     try:
-        figures.finish()
+        figures.finish([] if outcome is None or is_seen else pictures_in(outcome.value))
     except Exception as exc:  # noqa: BLE001 - a plot that can't be drawn must not lose the tool's result
         print(f"A plot of tool '{job.call.tool.name}' can't be shown: {exc!r}", file=sys.stderr)
 

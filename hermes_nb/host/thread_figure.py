@@ -12,7 +12,7 @@ import importlib.util
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from contextvars import ContextVar
 from importlib.machinery import ModuleSpec
 from typing import Any
@@ -48,10 +48,10 @@ class ThreadFigures(Figures):
             if _n_open == 0:
                 _remove()
 
-    def finish(self) -> None:
+    def finish(self, returned: Sequence[Any] = ()) -> None:
         """Show and close them, one call at a time."""
         with _DRAWING:
-            super().finish()
+            super().finish(returned)
 
 
 class _Registry(MutableMapping[Any, Any]):

@@ -13,9 +13,16 @@ from hermes_nb.model.content import ContentPart
 
 MAX_BYTES = 20_000_000  # what the large providers take at most for one image
 MAX_ALONG = 4  # images that are sent along with one result of a tool
+MAX_SHOWN = 16  # pictures of one result that the cell shows
 MAX_ALONG_CHARS = 4_000_000  # of base64, each
 _MAX_PARTS = 64  # of a list of axes or lines, which may all be of one figure
 _PNG_MODES = frozenset({"1", "L", "LA", "I;16", "P", "RGB", "RGBA"})
+
+# Classes of what is looked at; none is imported here.
+_PICTURES = (
+    ("matplotlib.figure", "Figure"), ("plotly.basedatatypes", "BaseFigure"), ("PIL.Image", "Image"),
+    ("IPython.core.display", "DisplayObject"), ("ipywidgets.widgets.domwidget", "DOMWidget"),
+)  # fmt: skip
 
 # First bytes -> MIME type: the formats that models take.
 _KINDS = (
@@ -64,8 +71,22 @@ def images_in(value: Any) -> list[ContentPart]:
     return found
 
 
-def _drawn_once(value: Any) -> list[Any]:
-    """What a value is or lists; for what is part of a figure (axes, the lines of a plot) that figure, once."""
+def pictures_in(value: Any) -> list[Any]:
+    """What of a value a person wants to look at: figures, charts, pictures, what IPython displays; [] for anything else."""
+    return [one for one in _drawn_once(value, MAX_SHOWN) if _is_picture(one)]
+
+
+def _is_picture(value: Any) -> bool:
+    kind = type(value)
+    return (
+        any(_is(value, module, name) for module, name in _PICTURES)
+        or any(hasattr(kind, f"_repr_{form}_") for form in ("png", "jpeg", "svg"))
+        or (kind.__module__.startswith("altair.") and hasattr(kind, "_repr_mimebundle_"))
+    )
+
+
+def _drawn_once(value: Any, most: int = MAX_ALONG) -> list[Any]:
+    """What a value is or lists, [] for more than `most`; for part of a figure (axes, lines of a plot) that figure, once."""
     if _is(value, "numpy", "ndarray") and value.dtype == object and value.size <= _MAX_PARTS:
         value = value.ravel().tolist()
     listed = value if isinstance(value, list | tuple) and len(value) <= _MAX_PARTS else [value]
@@ -74,7 +95,7 @@ def _drawn_once(value: Any) -> list[Any]:
         figure = _figure_of(one)
         if figure is None or not any(figure is known for known in figures):
             figures.append(one if figure is None else figure)
-    return figures if len(figures) <= MAX_ALONG else []
+    return figures if len(figures) <= most else []
 
 
 def _figure_of(value: Any) -> Any:

@@ -190,3 +190,69 @@ def test_output_of_a_sync_tool_inside_a_function_and_a_loop(kernel):
         "    print(inside())"
     )
     assert reply.text == "printed by the tool\n['ok']\n" * 2
+
+
+RETURNS = """
+def picture() -> object:
+    "A picture."
+    from PIL import Image
+    return Image.new("RGB", (4, 4))
+
+def figure() -> object:
+    "A figure that pyplot knows nothing of."
+    from matplotlib.figure import Figure
+    made = Figure()
+    made.subplots().plot([1, 2])
+    return made
+
+def axes() -> object:
+    "Axes of a figure of pyplot's, which is shown anyway."
+    import matplotlib.pyplot as plt
+    return plt.subplots()[1]
+
+def pictures() -> list:
+    "Some."
+    return [picture(), figure()]
+
+async def picture_async() -> object:
+    "A picture."
+    return picture()
+
+@tool(parallel=True)
+def picture_in_a_thread() -> object:
+    "A picture."
+    return picture()
+
+def displays_and_returns() -> object:
+    "Shows what it returns."
+    from IPython.display import display
+    made = picture()
+    display(made)
+    return made
+
+def table() -> object:
+    "No picture."
+    import pandas as pd
+    return pd.DataFrame({"a": [1]})
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "n_images"),
+    [("picture", 1), ("figure", 1), ("axes", 1), ("pictures", 2), ("picture_async", 1), ("picture_in_a_thread", 1),
+     ("displays_and_returns", 1), ("table", 0)],
+)  # fmt: skip
+def test_a_picture_that_is_returned_is_shown_once(kernel, function, n_images):
+    kernel.run(RETURNS)
+    reply = kernel.run(f"turn = FakeTurn(host, {function}); x = await turn.wait()")
+    assert kernel.value("turn.outcomes[0].status") == "ok"
+    assert reply.images == n_images
+
+
+def test_a_plotly_figure_that_is_returned_is_shown(kernel):
+    kernel.run("import plotly.graph_objects as go")
+    kernel.run("def chart() -> object:\n    'A chart.'\n    return go.Figure(go.Bar(y=[1]))")
+    reply = kernel.run("turn = FakeTurn(host, chart); x = await turn.wait()")
+    assert [set(c["data"]) & {"application/vnd.plotly.v1+json"} for c in reply.of("display_data")] == [
+        {"application/vnd.plotly.v1+json"}
+    ]

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from hermes_nb.errors import UsageError
-from hermes_nb.tools.image import MAX_ALONG, image_part, images_in
+from hermes_nb.tools.image import MAX_ALONG, MAX_SHOWN, image_part, images_in, pictures_in
 
 mpl.use("agg")
 
@@ -86,3 +86,15 @@ def test_images_of_a_value_are_found_and_nothing_else(tmp_path: Path) -> None:
     assert images_in([_png()] * (MAX_ALONG + 1)) == []
     for value in (None, 3, "text", str(png), png, b"bytes", [1, 2], {"a": _png()}):
         assert images_in(value) == []
+
+
+def test_pictures_to_look_at_are_found_and_nothing_else() -> None:
+    from IPython.display import HTML
+    from plotly.graph_objects import Figure as Chart
+
+    figure, chart, shown, drawing = _figure(), Chart(), HTML("<b>b</b>"), Image.new("RGB", (2, 2))
+    assert pictures_in([figure, figure.axes[0], chart, shown, drawing]) == [figure, chart, shown, drawing]
+    assert pictures_in(chart) == [chart]
+    assert pictures_in([drawing] * (MAX_SHOWN + 1)) == []
+    for value in (None, 3, "text", b"bytes", [1, 2], {"a": chart}, mpl.rcParams):
+        assert pictures_in(value) == []
