@@ -199,6 +199,8 @@ def held(value: Any, name: str) -> Any:
     Notebooks hold objects that make up any attribute they are asked for (clients of remote procedures, mocks), and such as
     fail when they are asked (proxies of what is not there yet).
     """
+    if isinstance(value, types.MethodType) and name != "__func__":
+        value = value.__func__  # whose attributes a bound method passes on
     try:
         inspect.getattr_static(value, name)
         return getattr(value, name)

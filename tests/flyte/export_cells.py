@@ -100,13 +100,13 @@ def t(x: int) -> int:
         1,
         """from dataclasses import dataclass, field
 @dataclass
-class In:
+class Inner:
     n: int
 @dataclass
-class Out:
-    i: 'In'
-    more: 'list[In]' = field(default_factory=list)
-def t(x: 'int', o: 'Out | None' = None) -> 'int':
+class Outer:
+    i: 'Inner'
+    more: 'list[Inner]' = field(default_factory=list)
+def t(x: 'int', o: 'Outer | None' = None) -> 'int':
     'D'
     return x
 """,
