@@ -60,8 +60,11 @@ def resolve(hermes: SimpleNamespace, model: Mapping[str, Any]) -> tuple[Model, E
         iter(getattr(hermes.providers.get(provider), "api_key_env_vars", None) or ()), None
     )
     if provider not in hermes.providers and provider not in KEY_VARIABLES:
-        known = ", ".join(sorted({*hermes.providers, *KEY_VARIABLES, "custom", "offline"}))
-        raise BindError(f"Hermes has no provider {provider!r}. Known: {known}.", kind="ModelError")
+        import difflib
+
+        known = sorted({*hermes.providers, *KEY_VARIABLES, "custom", "offline"})
+        meant = "".join(f" Did you mean {n!r}?" for n in difflib.get_close_matches(provider, known, n=1))
+        raise BindError(f"Hermes has no provider {provider!r}.{meant} Known: {', '.join(known)}.", kind="ModelError")
     try:
         found = hermes.resolve_provider(
             requested=provider, explicit_api_key=key or None, explicit_base_url=base_url or None, target_model=name

@@ -178,6 +178,7 @@ def test_max_turns_ends_with_a_recorded_summary(shared: Worker, script: Script) 
         ({"tools": [spec("terminal")]}, "ToolNameError", "'terminal' of its own"),
         ({"tools": [spec("todo")]}, "ToolNameError", "'todo' of its own"),
         ({"model": {"id": "m", "provider": "nonsense"}}, "ModelError", "no provider 'nonsense'. Known:"),
+        ({"model": {"id": "m", "provider": "opnrouter"}}, "ModelError", "'opnrouter'. Did you mean 'openrouter'? Known:"),
         ({"model": {"id": "m", "provider": "openrouter"}}, "ModelAuthError", "No key for provider 'openrouter'"),
         ({"model": {"id": "m", "provider": "custom"}}, "UsageError", "without a base_url"),
     ],

@@ -145,6 +145,8 @@ def test_an_agent_is_made_of_options_and_a_body(kernel: Kernel, model: Asked) ->
     ]  # fmt: skip
     kernel.ok("%hermes run -a made hi")
     assert "Be brief.\nBe kind." in str(model.scripted.requests[-1].messages[0]["content"])
+    kernel.ok(f"%hermes agent spelled --model custom:scripted --base-url {url} -o spelled")
+    assert kernel.value("[spelled.model.id, spelled.model.provider]") == ["scripted", "custom"]
 
 
 def test_tools_are_attached_and_detached_between_turns(kernel: Kernel, model: Asked) -> None:

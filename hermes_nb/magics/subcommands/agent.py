@@ -162,6 +162,8 @@ def _fields(context: Context, given: dict[str, Any], found: Agent | None) -> dic
         model_id = given.get("model") or (old.id if old else found.model if found is not None else None)
         if not isinstance(model_id, str):
             raise UsageError("--base-url needs --model, the model's name at that endpoint.")
+        if "provider" not in given:
+            model_id = model_id.removeprefix("custom:")  # as HERMES_NB_MODEL is written
         key = old.api_key if old is not None and old.base_url == given["base_url"] else None
         fields.update(model=Model(model_id, given.get("provider", "custom"), given["base_url"], key), provider=None)
     elif "model" in given or "provider" in given:
