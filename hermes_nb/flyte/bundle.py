@@ -27,6 +27,7 @@ from hermes_nb._require import require
 # Of this package, what a tool's task needs, and what the turn's needs besides.
 TOOL_ROOMS, TURN_ROOMS = ("", "model", "tools", "flyte"), ("engine", "views")
 OFFLINE_ROOM = "engine/offline"
+_SOURCE = frozenset({".py", ".pyc", ".pyi", ".ipynb"})
 _STAMP = (2020, 1, 1, 0, 0, 0)
 
 
@@ -126,6 +127,16 @@ def module_files(name: str) -> dict[str, bytes]:
     return {
         f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in sorted(folder.rglob("*.py"))
     }
+
+
+def files_left(name: str) -> list[str]:
+    """Files of a local package that do not travel with it (data, templates), by their place in it; hidden ones left out."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None or spec.submodule_search_locations is None:
+        return []
+    folder = Path(spec.origin).parent
+    found = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix not in _SOURCE)
+    return [path.as_posix() for path in found if not any(part[0] in "._" for part in path.parts)]
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

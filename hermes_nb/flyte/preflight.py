@@ -62,7 +62,8 @@ def _imported(config: Flyte) -> None:
 def checked(bound: BoundAgent, config: Flyte) -> Plan:
     """The plan with every finding that needs no network."""
     plan = plan_of(bound, config)
-    plan.findings += [*_tools(plan), *_variables(plan), *_written(plan), *leaks(plan), *_size(plan)]
+    plan.findings += [*_tools(plan), *_variables(plan), *_written(plan), *leaks(plan)]
+    plan.findings += [*_files_left(plan), *_size(plan)]
     if config.mode == "remote":
         plan.findings += [*_model(plan), *_image(plan)]
     return plan
@@ -120,6 +121,19 @@ def _written(plan: Plan) -> Iterator[Finding]:
                 " the next call may not see it.",
                 "Return what the agent or you need, or keep it in a file or a bucket.",
                 site=site_of(function, name), variable=variable, is_fatal=False,
+            )  # fmt: skip
+
+
+def _files_left(plan: Plan) -> Iterator[Finding]:
+    for module in plan.spec.local_modules:
+        left = bundles.files_left(module)
+        if left:
+            yield Finding(
+                "files-left",
+                f"Only the Python files of package {module!r} travel; {', '.join(left[:3])}"
+                f"{f' and {len(left) - 3} more' if len(left) > 3 else ''} stay here.",
+                "Read them from a bucket there, or in the notebook, and give the function what it needs of them.",
+                Site(text=f"Package {module}"), is_fatal=False,
             )  # fmt: skip
 
 

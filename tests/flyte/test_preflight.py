@@ -417,6 +417,19 @@ def test_what_local_modules_import_travels_too(hermes: Hermes, tmp_path: Path, m
     assert "no_such_thing_c" in finding.text
 
 
+def test_data_files_of_a_local_package_are_said_to_stay(
+    hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("__init__.py", "rates.csv", "more/a.json", "more/b.json", "more/c.json", ".hidden", "__pycache__/x.pyc"):
+        (tmp_path / "my_pack" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "my_pack" / name).write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names = in_notebook("import my_pack\ndef f() -> str:\n    'F.'\n    return my_pack.__name__\n")
+    (finding,) = checked(bound(hermes, tool(names["f"])), Flyte()).findings
+    assert (finding.code, finding.is_fatal, finding.where) == ("files-left", False, "Package my_pack")
+    assert "more/a.json, more/b.json, more/c.json and 1 more stay here" in finding.text
+
+
 def test_local_modules_travel_as_their_source(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_rules.py").write_text("LIMIT = 3\n")
     monkeypatch.syspath_prepend(str(tmp_path))
