@@ -16,6 +16,7 @@ from hermes_nb.host.figure import Figures
 from hermes_nb.host.guard import GUARD, Frame
 from hermes_nb.host.job import Job, Jobs
 from hermes_nb.host.step import stepwise
+from hermes_nb.host.thread_body import ThreadBody
 from hermes_nb.host.thread_figure import ThreadFigures
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class ThreadLane:
         threading.Thread(target=context.run, args=(self._run, job), name=name, daemon=True).start()
 
     def _run(self, job: Job) -> None:
-        body = _ThreadBody()
+        body: ThreadBody[ToolOutcome] = ThreadBody()
         job.grace_s = THREAD_GRACE_S
         if not job.begin(body.interrupt):
             return
@@ -163,37 +164,6 @@ class ThreadLane:
             job.end(outcome)
 
 
-class _ThreadBody:
-    """A body in a thread, into which KeyboardInterrupt can be put; it is raised at the next step of the interpreter."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._ident: int | None = None
-
-    def interrupt(self) -> None:
-        """Raise KeyboardInterrupt in the body; nothing when it is not running."""
-        with self._lock:
-            if self._ident is not None:
-                _raise_in(self._ident, KeyboardInterrupt)
-
-    def run(self, body: Callable[[], ToolOutcome]) -> ToolOutcome | None:
-        """The value of `body()`, None when it was torn down."""
-        outcome: ToolOutcome | None = None
-        try:
-            try:
-                self._ident = threading.get_ident()
-                outcome = body()
-            finally:
-                with self._lock:
-                    _raise_in(threading.get_ident(), None)  # what was put in and not raised yet
-                    self._ident = None
-        except KeyboardInterrupt:
-            with self._lock:
-                _raise_in(threading.get_ident(), None)
-                self._ident = None
-        return outcome
-
-
 def _show_plots(figures: Figures, job: Job, outcome: ToolOutcome | None) -> None:
     from hermes_nb.tools.image import pictures_in
 
@@ -211,10 +181,3 @@ def _body(job: Job) -> Callable[[], ToolOutcome]:
 
     call = job.call
     return lambda: run_sync(call.tool, call.arguments, is_late=lambda: job.reason == "timed_out", **call.options)
-
-
-def _raise_in(ident: int, error: type[BaseException] | None) -> None:
-    import ctypes  # 9 ms
-
-    value = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), value)
