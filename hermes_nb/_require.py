@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import re
+from importlib import metadata
 from types import ModuleType
 
 from hermes_nb.errors import MissingPackageError
@@ -17,6 +20,33 @@ EXTRAS = {
     "opentelemetry": "otel",
 }
 
+# What a front end brings along may be older than what our extras ask for: Colab has ipywidgets 7.
+OLDEST = {"ipywidgets": (8, 1), "anywidget": (0, 9, 13)}
+
+
+def lack(*modules: str) -> str:
+    """Which of these can't be used, as a sentence's beginning; "" when all can. Imports none of them."""
+    for module in modules:
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed"
+        if module in OLDEST and (version := _version(module)):
+            oldest = OLDEST[module]
+            if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < oldest:
+                return f"{module} {version} is older than {'.'.join(map(str, oldest))}"
+    return ""
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # a copy on the path, without its papers
+        return ""
+
+
+def lack_of_widgets() -> str:
+    """Why nothing can be shown as a widget, as `lack`; "" when it can."""
+    return lack("ipywidgets", "anywidget")
+
 
 def require(module: str, *, why: str) -> ModuleType:
     """The imported module.
@@ -26,16 +56,19 @@ def require(module: str, *, why: str) -> ModuleType:
         why: Completes "it is needed ...", for the error.
 
     Raises:
-        MissingPackageError: It is not installed; the message gives the pip line. A broken install (the module is
-            there and fails to import something else) raises its own ImportError.
+        MissingPackageError: It is not installed, or too old; the message gives the pip line. A broken install (the module
+            is there and fails to import something else) raises its own ImportError.
     """
     root = module.partition(".")[0]
+    wanted = f"hermes-nb[{EXTRAS[root]}]" if root in EXTRAS else "hermes-nb"
     try:
-        return importlib.import_module(module)
+        found = importlib.import_module(module)
     except ModuleNotFoundError as exc:
         if exc.name is None or not (module == exc.name or module.startswith(f"{exc.name}.")):
             raise
-        wanted = f"hermes-nb[{EXTRAS[root]}]" if root in EXTRAS else "hermes-nb"
         raise MissingPackageError(
             f"{root} is not installed; it is needed {why}. Run %pip install '{wanted}'.", name=exc.name
         ) from exc
+    if root in OLDEST and (lacking := lack(root)):
+        raise MissingPackageError(f"{lacking}; it is needed {why}. Run %pip install '{wanted}'.", name=root)
+    return found

@@ -32,6 +32,16 @@ FRAMES = (
     "tests/tools/test_describe.py", "tests/tools/test_variable.py", f"{RUNS}[06_real_data]",
 )  # fmt: skip
 FIGURES = ("tests/views/test_figure.py", "tests/host/test_figure.py", "tests/tools/test_image.py")
+# What Colab has: https://github.com/googlecolab/backend-info, pip-freeze.txt of 2026-08-19. Its IPython and ipykernel can't
+# be replaced there (googlecolab/colabtools#5580). jupyter_client 7.4.9 is left out: the tests' other end needs a newer one.
+COLAB = (
+    "ipython==7.34.0", "ipykernel==6.17.1", "traitlets==5.7.1", "pyzmq==26.2.1", "tornado==6.5.7", "debugpy==1.8.15",
+    "ipywidgets==7.7.1", "anywidget==0.9.21", "pandas==2.2.3", "numpy==2.1.3", "plotly==5.24.1", "matplotlib==3.10.0",
+)  # fmt: skip
+TOOLS = (
+    "cloudpickle", "hypothesis", "jsonschema", "nbclient", "nbconvert", "nest-asyncio", "nest-asyncio2", "psutil",
+    "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist", "setuptools<81",
+)  # fmt: skip
 CORE = (
     "tests/test_window.py", "tests/model", "tests/views/test_golden.py", "tests/views/test_otlp.py", *FRAMES,
     "tests/tools/test_conformance.py", "tests/store/test_sqlite.py", "tests/store/test_migration.py",
@@ -49,6 +59,7 @@ class Cell:
     pins: tuple[str, ...] = ()
     python: str = "3.11"
     is_oldest: bool = False  # every dependency at the lowest version that pyproject.toml allows
+    is_bare: bool = False  # without extras; what the tests need comes with the pins
 
 
 CELLS = (
@@ -59,6 +70,7 @@ CELLS = (
     *(Cell(f"plotly-{v}", (*FIGURES, *FRAMES), (f"plotly=={v}.*",)) for v in ("5", "6", "7")),
     *(Cell(f"pandas-{v}", FRAMES, (f"pandas=={v}.*",)) for v in ("2", "3")),
     *(Cell(f"python-{v}", (*CORE, *KERNEL), python=v) for v in ("3.11", "3.12", "3.13", "3.14")),
+    Cell("colab", (*CORE, *FIGURES, *KERNEL, "tests/magics/test_completion.py"), (*COLAB, *TOOLS), "3.13", is_bare=True),
     Cell("oldest", (*CORE, *FIGURES, *KERNEL), is_oldest=True),
 )
 
@@ -90,7 +102,7 @@ def interpreter(version: str) -> str | None:
 def make(folder: Path, python: str, cell: Cell) -> Path:
     """An environment with the package (editable), what its tests need, and the pins; its Python."""
     made = folder / "env" / "bin" / "python"
-    wanted = ["--editable", f"{ROOT}[test]", *cell.pins]
+    wanted = ["--editable", str(ROOT) if cell.is_bare else f"{ROOT}[test]", *cell.pins]
     if shutil.which("uv"):
         install = ["uv", "pip", "install", "--quiet", "--python", str(made)]
         subprocess.run(["uv", "venv", "--quiet", "--no-project", "--python", python, str(folder / "env")], check=True)
@@ -139,7 +151,7 @@ def main() -> int:
     chosen = [known[name] for name in options.cells] or list(CELLS)
     if options.list:
         for cell in chosen:
-            pins = "each dependency at its lowest" if cell.is_oldest else " ".join(cell.pins)
+            pins = "each dependency at its lowest" if cell.is_oldest else " ".join(pin for pin in cell.pins if "==" in pin)
             print(f"{cell.name:<16} Python {cell.python}  {pins}")
         return 0
     results = {}

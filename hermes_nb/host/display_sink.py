@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+from hermes_nb.host.client import is_headless, replaces_outputs
 from hermes_nb.host.sink import Budget
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
@@ -205,17 +206,3 @@ def outlet_of(shell: Any, caller: Caller) -> KernelOutlet | CaptureOutlet:
     return KernelOutlet(
         publisher, parent, background=caller.background, keeps_place=replaces_outputs(parent), between=between
     )
-
-
-def is_headless(parent: Mapping[str, Any]) -> bool:
-    """True when the client that sent this execute request lets nobody type: nbclient, papermill."""
-    return (parent.get("content") or {}).get("allow_stdin") is False
-
-
-def replaces_outputs(parent: Mapping[str, Any]) -> bool:
-    """True when the client that sent this execute request is known to act on `update_display_data`.
-
-    JupyterLab, Notebook 7 and VS Code name the cell in the request's metadata; headless clients (nbclient, papermill)
-    allow no input. A console does neither, and shows what is displayed but not what is updated.
-    """
-    return bool((parent.get("metadata") or {}).get("cellId")) or is_headless(parent)

@@ -1,7 +1,7 @@
 """A Jupyter kernel: tools meet the objects of earlier cells; what they print, display or plot lands in the asking cell.
 
 Which cell that is, ipykernel 7 keeps in context variables, which a turn takes with it; for displays the message itself is
-corrected, which holds for ipykernel 6.29 too.
+corrected, which holds for ipykernel 6 too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb._require import require
 from hermes_nb.host.base import Caller, Sink
 from hermes_nb.host.capture import CURRENT, Capture, hearing
+from hermes_nb.host.clear import clears_are_hooked
 from hermes_nb.host.job import Job
 from hermes_nb.host.plain import PlainHost
 from hermes_nb.host.sink import Budget, NullSink
@@ -148,7 +149,8 @@ class KernelHost(PlainHost):
 
         current.register_hook(hook)
         try:
-            yield
+            with clears_are_hooked(current):
+                yield
         finally:
             current.unregister_hook(hook)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,16 +21,21 @@ class Cells:
     """The cells that run, innermost last, of each thread (a kernel's subshells run in their own).
 
     IPython's `pre_run_cell` and `post_run_cell` feed it. A cell that is run silently is not seen.
+
+    Args:
+        cell_named: The id that the client gives the running cell, for clients whose ids IPython does not know; "" for none.
+            A cell without an id is known by its text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cell_named: Callable[[], str] = str) -> None:
+        self._cell_named = cell_named
         self._running: dict[int, list[tuple[object, Run]]] = {}
         self._before: dict[str, Run] = {}
 
     def enter(self, info: Any) -> None:
         """A cell starts; `info` is IPython's ExecutionInfo."""
         raw = str(info.raw_cell)
-        run = Run(str(getattr(info, "cell_id", None) or raw), raw)
+        run = Run(str(getattr(info, "cell_id", None) or self._cell_named() or raw), raw)
         self._running.setdefault(threading.get_ident(), []).append((info, run))
 
     def leave(self, result: Any) -> None:

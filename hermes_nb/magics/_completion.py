@@ -1,6 +1,8 @@
 """Completion of `%hermes` and `%%hermes` lines: sub-commands, options, agents, sessions, variables; `{{variables}}` below.
 
-A matcher of IPython's second matcher API. It starts nothing: sessions are read only from a Hermes that is open.
+A matcher of IPython's second matcher API, which came with IPython 8.6. Before (Colab has 7.34) it is one of the first, which
+sees the line alone: the variables of a body are left to IPython's own completion. It starts nothing: sessions are read only
+from a Hermes that is open.
 """
 
 from __future__ import annotations
@@ -30,7 +32,14 @@ _LINE = re.compile(rf"\s*(?:\w+\s*=\s*)?%%?{NAME}\s+")
 
 def install(shell: InteractiveShell, context: Context, is_ours: Callable[[], bool]) -> None:
     """Add the matcher to the shell's completer."""
-    from IPython.core.completer import context_matcher
+    completer = shell.Completer
+    if completer is None:
+        return
+    try:
+        from IPython.core.completer import context_matcher
+    except ImportError:
+        completer.magic_arg_matchers.append(_line_matcher(completer, context, is_ours))
+        return
 
     def matcher(asked: CompletionContext) -> Any:
         from IPython.core.completer import SimpleCompletion
@@ -45,18 +54,31 @@ def install(shell: InteractiveShell, context: Context, is_ours: Callable[[], boo
         completions = [SimpleCompletion(text, type=kind) for text in texts]
         return {"completions": completions, "suppress": bool(completions), "matched_fragment": fragment}
 
-    completer = shell.Completer
-    if completer is not None:
-        completer.custom_matchers.append(context_matcher(identifier=IDENTIFIER, priority=100)(matcher))
+    completer.custom_matchers.append(context_matcher(identifier=IDENTIFIER, priority=100)(matcher))
 
 
 def remove(shell: InteractiveShell) -> None:
     """Take the matcher away."""
-    completer = shell.Completer
-    if completer is not None:
-        completer.custom_matchers[:] = [
-            m for m in completer.custom_matchers if getattr(m, "matcher_identifier", None) != IDENTIFIER
-        ]
+    for name in ("custom_matchers", "magic_arg_matchers"):
+        matchers = getattr(shell.Completer, name, None)
+        if matchers is not None:
+            matchers[:] = [m for m in matchers if getattr(m, "matcher_identifier", None) != IDENTIFIER]
+
+
+def _line_matcher(completer: Any, context: Context, is_ours: Callable[[], bool]) -> Callable[[str], list[str]]:
+    """A matcher of the first API: it returns what takes the place of the last word, as the completer divides words."""
+
+    def matcher(_: str) -> list[str]:
+        before = completer.text_until_cursor
+        found = complete(context, before) if is_ours() else None
+        if found is None:
+            return []
+        fragment, _kind, texts = found
+        n_before = len(fragment) - len(completer.splitter.split_line(before))
+        return [text[n_before:] for text in texts if n_before >= 0]
+
+    matcher.matcher_identifier = IDENTIFIER  # type: ignore[attr-defined]
+    return matcher
 
 
 def complete(context: Context, before: str) -> tuple[str, str, list[str]] | None:

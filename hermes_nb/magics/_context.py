@@ -9,6 +9,7 @@ from typing import Any
 
 from hermes_nb import _settings
 from hermes_nb.errors import AgentNotFoundError, UnknownNameError, UsageError
+from hermes_nb.host.client import cell_named
 from hermes_nb.magics._cells import Cells
 from hermes_nb.magics._parser import near
 from hermes_nb.model.agent import Agent
@@ -51,7 +52,7 @@ class Context:
 
     def __init__(self, shell: InteractiveShell, open_hermes: Callable[[], Hermes] | None = None) -> None:
         self.shell = shell
-        self.cells = Cells()
+        self.cells = Cells(lambda: cell_named(getattr(shell, "get_parent", dict)() or {}))
         self.default_agent: str | None = None
         self.last_result: RunResult | None = None
         self._loaded_in = Path.cwd()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from typing import Any
 
 from hermes_nb import __version__
+from hermes_nb._require import lack_of_widgets
 from hermes_nb.magics._context import Context
 
 TYPE_CHECKING = False
@@ -47,7 +47,7 @@ def state(context: Context) -> dict[str, Any]:
         **now(context),
         "sessions": [] if hermes is None else _sessions(hermes, busy),
         "runs": [] if hermes is None else _runs(hermes),
-        "has_forms": importlib.util.find_spec("anywidget") is not None,
+        "has_forms": not lack_of_widgets(),
     }
 
 

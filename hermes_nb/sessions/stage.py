@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb import _registry, _settings
+from hermes_nb._require import lack_of_widgets
 
 if TYPE_CHECKING:
     from hermes_nb.host.base import Host
@@ -21,7 +21,7 @@ def set_stage(host: Host, on_again: Callable[[Turn, Turn], None] | None = None) 
         on_again: Told of a turn that a button put in another's place.
     """
     where: Any = host
-    if not hasattr(where, "stage") or not _settings.wants_widgets() or find_spec("anywidget") is None:
+    if not hasattr(where, "stage") or not _settings.wants_widgets() or lack_of_widgets():
         return
     if where.stage is None:
         where.stage = _registry.load("widgets", "turn").Stage()

@@ -63,6 +63,7 @@ def view_bundle(widget: Any) -> dict[str, Any]:
 
 @functools.cache
 def _view_class() -> Any:
+    require("ipywidgets", why=WHY)  # anywidget is content with older ones
     anywidget = require("anywidget", why=WHY)
     traitlets = require("traitlets", why=WHY)
 

@@ -161,6 +161,7 @@ class Sheet:
 
 @functools.cache
 def _view_class(name: str) -> Any:
+    require("ipywidgets", why=WHY)  # anywidget is content with older ones
     anywidget = require("anywidget", why=WHY)
     traitlets = require("traitlets", why=WHY)
 

@@ -67,6 +67,7 @@ def make_view(listener: Listener) -> Any:
 
 @functools.cache
 def _view_class() -> Any:
+    require("ipywidgets", why=WHY)  # anywidget is content with older ones
     anywidget = require("anywidget", why=WHY)
     traitlets = require("traitlets", why=WHY)
 

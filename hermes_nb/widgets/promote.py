@@ -39,11 +39,6 @@ _ELSEWHERE = re.compile(r"<link\b[^>]*\bhref\s*=\s*[\"']?(?:https?:)?//[^>]*>|@i
 _PLAN_FIELDS = ("target", "project", "domain", "endpoint", "yes", "loopback")
 
 
-def can_show() -> bool:
-    """Whether the packages that widgets need are installed; imports none of them."""
-    return all(importlib.util.find_spec(name) is not None for name in ("ipywidgets", "anywidget"))
-
-
 class Promotion:
     """An agent on its way to Flyte. As a cell's last line it shows itself.
 
@@ -322,4 +317,4 @@ def _told(now: Progress) -> dict[str, Any]:
     return {**asdict(now), "log": list(now.log), "cost": "" if now.cost_usd is None else format_usd(now.cost_usd)}
 
 
-__all__ = ["Promotion", "can_show", "promotion"]
+__all__ = ["Promotion", "promotion"]

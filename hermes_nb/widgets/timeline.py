@@ -9,13 +9,14 @@ The widget is `static/*.js`; following a session is the store's work; tables, fi
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hermes_nb._require import require
+from hermes_nb._require import lack_of_widgets, require
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
 from hermes_nb.widgets import _view
@@ -155,15 +156,11 @@ class Timeline:
         return self._box
 
     def show(self) -> None:
-        """Show it in the running cell: as a widget in a notebook, as text elsewhere.
-
-        Raises:
-            MissingPackageError: The extra `widgets` is not installed.
-        """
+        """Show it in the running cell: as a widget in a notebook, as it is now without the extra, as text elsewhere."""
         here = place()
         if here is None:
             print(self.text)
-        elif here.can_update:
+        elif here.can_update and not (lacking := lack_of_widgets()):
             self._place = here
             if here.between is not None:
                 here.between.before_end(self._settle)
@@ -171,6 +168,8 @@ class Timeline:
             here.show({**beside, **view_bundle(self.widget)})
         else:
             here.show(self.bundle())
+            if here.can_update:
+                print(f"Shown as it is now: {lacking}. For the widget: %pip install 'hermes-nb[widgets]'", file=sys.stderr)
 
     def _ipython_display_(self) -> None:
         self.show()

@@ -14,13 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import UsageError
-from hermes_nb.host.display_sink import (
-    WAITING,
-    DisplaySink,
-    KernelOutlet,
-    is_headless,
-    replaces_outputs,
-)
+from hermes_nb.host.client import is_headless, replaces_outputs
+from hermes_nb.host.display_sink import WAITING, DisplaySink, KernelOutlet
 from hermes_nb.host.sink import Budget
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event

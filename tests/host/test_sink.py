@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_nb.host.display_sink import WAITING, DisplaySink, replaces_outputs
+from hermes_nb.host.client import cell_named, replaces_outputs
+from hermes_nb.host.display_sink import WAITING, DisplaySink
 from hermes_nb.host.sink import Budget, NullSink
 from hermes_nb.host.stream_sink import StreamSink
 from hermes_nb.host.tail import last_lines
@@ -189,9 +190,22 @@ def test_where_nothing_can_be_updated_only_the_final_form_is_sent(timer):
 
 def test_who_is_known_to_update():
     assert replaces_outputs({"metadata": {"cellId": "c"}, "content": {"allow_stdin": True}})
+    assert replaces_outputs({"metadata": {"colab": {"cell_id": "c"}}, "content": {"allow_stdin": True}})
     assert replaces_outputs({"metadata": {}, "content": {"allow_stdin": False}})
     assert not replaces_outputs({"metadata": {}, "content": {"allow_stdin": True}})
     assert not replaces_outputs({})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "named"),
+    [
+        ({"cellId": "c"}, "c"), ({"colab": {"cell_id": "c"}}, "c"), ({"colab": {}}, ""), ({"colab": None}, ""),
+        ({"cellId": None}, ""), ({}, ""), (None, ""),
+    ],
+)  # fmt: skip
+def test_a_cell_is_named_as_its_client_names_it(metadata, named):
+    assert cell_named({"metadata": metadata}) == named
+    assert cell_named({}) == ""
 
 
 def test_the_interval_grows_with_the_text_and_with_the_turns_that_show_at_once():

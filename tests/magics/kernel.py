@@ -86,11 +86,13 @@ class Kernel:
         self.client.wait_for_ready(timeout=TIMEOUT_S)
         self._cells: dict[str, Cell] = {}
 
-    def start(self, source: str, *, cell_id: str | None = None, allow_stdin: bool = False) -> Cell:
+    def start(
+        self, source: str, *, cell_id: str | None = None, allow_stdin: bool = False, metadata: dict[str, Any] | None = None
+    ) -> Cell:
         message = self.client.session.msg(
             "execute_request",
             {"code": source, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": allow_stdin},
-            metadata={"cellId": cell_id or f"cell-{len(self._cells)}"},
+            metadata=metadata or {"cellId": cell_id or f"cell-{len(self._cells)}"},
         )
         self.client.shell_channel.send(message)
         cell = self._cells[str(message["header"]["msg_id"])] = Cell()

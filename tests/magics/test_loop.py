@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipykernel
 import pytest
 
 from hermes_nb.testing import Call, Say
@@ -58,6 +59,7 @@ def test_the_loop_keeps_nine_ticks_of_ten_through_a_turn(kernel: Kernel, model: 
     assert kernel.value("[t.content for t in answer.tools]") == ["True", "True 1"]
 
 
+@pytest.mark.skipif(ipykernel.version_info < (6, 18), reason="this ipykernel sends what is printed to the cell that runs")
 def test_prints_of_a_background_turn_land_in_its_cell_while_others_run(kernel: Kernel, model: Asked) -> None:
     kernel.ok(
         "%matplotlib inline\nimport asyncio\nimport matplotlib.pyplot as plt\n"

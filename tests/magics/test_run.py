@@ -246,6 +246,16 @@ def test_again_replaces_the_turn_the_cell_made_before(kernel: Kernel, model: Ask
     assert conversation(model) == ["one", "three", "other"]
 
 
+def test_again_knows_a_cell_by_the_id_that_colab_gives_it(kernel: Kernel, model: Asked) -> None:
+    colab = {"colab": {"cell_id": "x1"}}
+    kernel.ok("%hermes run -s new one")
+    kernel.finish(kernel.start("%hermes run two", metadata=colab))
+    cell = kernel.finish(kernel.start("%hermes run --again edited", metadata=colab, allow_stdin=True))
+    assert "; it replaces turn t-" in cell.out
+    assert conversation(model) == ["one", "edited"]
+    assert len(cell.shown) == 1  # streamed in place, as in a notebook
+
+
 def test_again_finds_its_turn_in_a_session_given_by_title(kernel: Kernel, model: Asked) -> None:
     kernel.ok("%hermes run -s new A titled session")
     for text in ("two", "other"):

@@ -109,15 +109,26 @@ def test_nbclient_saves_the_static_version_also_of_the_last_cell(
     assert VIEW not in output["data"]
 
 
-def test_without_the_extra_it_names_the_pip_line(ran: Kernel) -> None:
-    ran.ok("import sys\nfrom hermes_nb.widgets import _view")
-    ran.ok("_view._view_class.cache_clear()\nsys.modules['anywidget'] = None")
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("sys.modules['anywidget'] = None", "anywidget is not installed"),
+        ("_require._version = lambda _: '7.7.1'", "ipywidgets 7.7.1 is older than 8.1"),
+    ],
+    ids=["missing", "too-old"],
+)
+def test_without_the_extra_it_is_shown_as_it_is_and_names_the_pip_line(ran: Kernel, change: str, reason: str) -> None:
+    ran.ok("import sys\nfrom hermes_nb import _require\nfrom hermes_nb.widgets import _view\nversion = _require._version")
+    ran.ok(f"_view._view_class.cache_clear()\n{change}")
     try:
-        failed = ran.run("%hermes timeline")
+        shown = ran.ok("%hermes timeline")
+        assert "It is 42." in shown.shown[0]["text/html"]
+        assert shown.err == f"Shown as it is now: {reason}. For the widget: %pip install 'hermes-nb[widgets]'\n"
+        failed = ran.run("%hermes last -o answer\nfrom hermes_nb import timeline\ntimeline(answer).widget")
         assert failed.error is not None
+        assert f"{reason}; it is needed" in failed.error["evalue"]
         assert "%pip install 'hermes-nb[widgets]'" in failed.error["evalue"]
-        assert len(failed.error["traceback"]) == 1
         assert ran.ok("%hermes timeline --as figure").shown
         assert "It is 42." in ran.ok("%hermes timeline --as text").out
     finally:
-        ran.ok("del sys.modules['anywidget']")
+        ran.ok("_require._version = version\nif sys.modules.get('anywidget', 1) is None:\n    del sys.modules['anywidget']")

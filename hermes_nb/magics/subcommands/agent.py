@@ -6,6 +6,7 @@ import argparse
 import dataclasses
 from typing import Any
 
+from hermes_nb._require import lack_of_widgets
 from hermes_nb.errors import AgentNotFoundError, UsageError
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser, name_list, near, positive_count, variable_name
@@ -78,9 +79,9 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 
 def _show_card(context: Context, bound: Any, title: str, rows: list[tuple[str, str]]) -> None:
     """The card; with its button where widgets work."""
-    from hermes_nb.widgets.promote import Promotion, can_show
+    if not lack_of_widgets():
+        from hermes_nb.widgets.promote import Promotion
 
-    if can_show():
         Promotion(bound, context.variables, card=rows, is_open=False).show()
     else:
         show_bundle(_card.as_text(title, rows), _card.as_html(title, rows))

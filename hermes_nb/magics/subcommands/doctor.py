@@ -145,9 +145,13 @@ def _outside() -> list[str]:
         applies = wanted.marker is None or any(wanted.marker.evaluate({"extra": name}) for name in ("", *_EXTRAS.values()))
         if applies and _is_there(wanted.name):
             version = metadata.version(wanted.name)
-            if not wanted.specifier.contains(version, prereleases=True):
-                allowed = f"{wanted.name}{wanted.specifier}"
-                found.append(f"{wanted.name} {version} is not what hermes-nb needs: %pip install '{allowed}'")
+            if wanted.specifier.contains(version, prereleases=True):
+                continue
+            said = f"{wanted.name} {version} is not what hermes-nb needs"
+            if wanted.name == "ipywidgets" and "google.colab" in sys.modules:
+                found.append(f"{said} for widgets; Colab has no other, so turns and timelines are shown without")
+            else:
+                found.append(f"{said}: %pip install '{wanted.name}{wanted.specifier}'")
     return found
 
 
