@@ -60,6 +60,7 @@ class Cell:
     python: str = "3.11"
     is_oldest: bool = False  # every dependency at the lowest version that pyproject.toml allows
     is_bare: bool = False  # without extras; what the tests need comes with the pins
+    is_like_macos: bool = False  # without the functions that macOS has not
 
 
 CELLS = (
@@ -71,6 +72,7 @@ CELLS = (
     *(Cell(f"pandas-{v}", FRAMES, (f"pandas=={v}.*",)) for v in ("2", "3")),
     *(Cell(f"python-{v}", (*CORE, *KERNEL), python=v) for v in ("3.11", "3.12", "3.13", "3.14")),
     Cell("colab", (*CORE, *FIGURES, *KERNEL, "tests/magics/test_completion.py"), (*COLAB, *TOOLS), "3.13", is_bare=True),
+    Cell("macos-like", (*CORE, *KERNEL, "tests/testing", "tests/sessions", "tests/host"), is_like_macos=True),
     Cell("oldest", (*CORE, *FIGURES, *KERNEL), is_oldest=True),
 )
 
@@ -112,6 +114,10 @@ def make(folder: Path, python: str, cell: Cell) -> Path:
     else:
         subprocess.run([python, "-m", "venv", str(folder / "env")], check=True)
         subprocess.run([str(made), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *wanted], check=True)
+    if cell.is_like_macos:
+        (packages,) = (folder / "env" / "lib").glob("python*/site-packages")
+        shutil.copy(ROOT / "tests" / "like_macos.py", packages)
+        (packages / "_like_macos.pth").write_text("import like_macos\n")
     return made
 
 
@@ -151,7 +157,8 @@ def main() -> int:
     chosen = [known[name] for name in options.cells] or list(CELLS)
     if options.list:
         for cell in chosen:
-            pins = "each dependency at its lowest" if cell.is_oldest else " ".join(pin for pin in cell.pins if "==" in pin)
+            what = {"oldest": "each dependency at its lowest", "macos-like": "without what Linux alone has"}
+            pins = what.get(cell.name) or " ".join(pin for pin in cell.pins if "==" in pin)
             print(f"{cell.name:<16} Python {cell.python}  {pins}")
         return 0
     results = {}

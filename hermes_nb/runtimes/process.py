@@ -21,7 +21,9 @@ from hermes_nb.engine import wire
 from hermes_nb.errors import UnsupportedPlatformError, WorkerDiedError, WorkerStartError
 from hermes_nb.runtimes._base import Connection, Place
 
-EXIT_POLL_S = 0.25  # where the system has no pidfd
+# Where the system has no pidfd (macOS, old Linux): how often a worker is looked at, before and after its pipe has closed.
+EXIT_POLL_S = 0.25
+SOON_POLL_S = 0.005
 
 
 @dataclass
@@ -129,6 +131,7 @@ class _Pipes:
         self._outgoing = bytearray()
         self._is_writing = False
         self._is_gone = False
+        self._is_closed_there = asyncio.Event()
         self._ended = asyncio.Event()
         os.set_blocking(read_fd, False)
         os.set_blocking(write_fd, False)
@@ -143,6 +146,7 @@ class _Pipes:
             return
         if not data:
             self._loop.remove_reader(self._read_fd)
+            self._is_closed_there.set()
             return
         for message in self._messages(data):
             self._on_message(message)
@@ -210,7 +214,7 @@ class _Pipes:
         if self._is_writing:
             self._loop.remove_writer(self._write_fd)
         self._drain()
-        # The worker is not reaped yet, so its process group's id can't have been given to another.
+        # The worker is not reaped yet, or was a moment ago: its process group's id is not another's.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
@@ -220,12 +224,12 @@ class _Pipes:
         self._on_end(_reason(code))
 
     async def _exited(self) -> None:
-        """Return when the process has ended, without reaping it."""
+        """Return when the process has ended."""
         try:
             descriptor = os.pidfd_open(self._process.pid)
         except (AttributeError, OSError):
-            while not self._has_exited():
-                await asyncio.sleep(EXIT_POLL_S)
+            while self._process.poll() is None:
+                await self._pause()
             return
         exited = asyncio.Event()
         self._loop.add_reader(descriptor, exited.set)
@@ -235,11 +239,14 @@ class _Pipes:
             self._loop.remove_reader(descriptor)
             os.close(descriptor)
 
-    def _has_exited(self) -> bool:
-        try:
-            return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-        except ChildProcessError:
-            return True
+    async def _pause(self) -> None:
+        """Until it is time to look whether the process has ended: soon after its pipe has closed."""
+        if self._is_closed_there.is_set():
+            await asyncio.sleep(SOON_POLL_S)
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_POLL_S):
+                await self._is_closed_there.wait()
 
     def kill(self) -> None:
         if not self._is_gone:

@@ -1,12 +1,45 @@
+import asyncio
+import os
+import subprocess
+import sys
+import time
+
 import pytest
 
-from hermes_nb.runtimes.process import Process
+from hermes_nb.runtimes.process import Process, _Pipes
 from hermes_nb.testing import assert_runtime_conforms
 
 
 @pytest.mark.hermes
 async def test_the_process_runtime_conforms(tmp_path):
     await assert_runtime_conforms(Process(), tmp_path)
+
+
+@pytest.fixture
+def like_macos(monkeypatch):
+    """Without what Linux alone tells of processes; `waitid` came to macOS with Python 3.13."""
+    for name in ("pidfd_open", "waitid"):
+        monkeypatch.delattr(os, name, raising=False)
+
+
+@pytest.mark.hermes
+@pytest.mark.usefixtures("like_macos")
+async def test_the_process_runtime_conforms_where_processes_have_no_descriptor(tmp_path):
+    await assert_runtime_conforms(Process(), tmp_path)
+
+
+@pytest.mark.parametrize(("last", "least_s"), [("", 0.0), ("import os, time; os.close(1); time.sleep(0.3)", 0.3)])
+@pytest.mark.usefixtures("like_macos")
+async def test_an_end_is_told_once_it_is_one_where_processes_have_no_descriptor(last, least_s):
+    """A pipe that has closed says that the end is near, not that it is there."""
+    process = subprocess.Popen([sys.executable, "-c", last], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
+    began_s, ended = time.monotonic(), asyncio.get_running_loop().create_future()
+    with process.stdout as there, process.stdin as here:
+        pipes = _Pipes(process, os.dup(there.fileno()), os.dup(here.fileno()), print, ended.set_result)
+    async with asyncio.timeout(10):
+        assert await ended == "it exited with status 0"
+    assert time.monotonic() - began_s >= least_s
+    await pipes.close()
 
 
 class Broken(Process):
