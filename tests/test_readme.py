@@ -173,6 +173,9 @@ def test_scripts_are_executable_and_parse() -> None:
     for script in [ROOT / ".ci" / "run", *(p for p in (ROOT / "scripts").iterdir() if p.suffix == "" and p.is_file())]:
         assert script.stat().st_mode & 0o111, script
         subprocess.run(["bash", "-n", str(script)], check=True)
+        # macOS has bash 3.2.
+        newer = r"\b(?:mapfile|readarray|coproc|declare -[Ang])\b|\$\{\w+(?:\[@\])?(?:,|\^|@)|&>>|\|&"
+        assert re.findall(newer, script.read_text(encoding="utf-8")) == [], script
 
 
 def test_every_make_target_has_help() -> None:
