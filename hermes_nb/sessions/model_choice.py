@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,17 @@ def choose(agent: Agent, recording: Recording | None = None) -> ModelChoice:
     return ModelChoice(
         Model.offline(),
         "No model key was found: the embedded offline model answers. It matches words with tools and calls them; it does"
-        " not understand language. Set a key (e.g. OPENROUTER_API_KEY) or model=... for a real one.",
+        " not understand language. Set a key (e.g. OPENROUTER_API_KEY) or model=... for a real one." + _where_keys_are(),
+    )
+
+
+def _where_keys_are() -> str:
+    """In Colab a key is in its Secrets; taking it from there is the user's to do, who is asked."""
+    if "google.colab" not in sys.modules:
+        return ""
+    return (
+        " A key of Colab's Secrets: from google.colab import userdata, then os.environ['OPENROUTER_API_KEY'] ="
+        " userdata.get('OPENROUTER_API_KEY')."
     )
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+from types import ModuleType
 
 import pytest
 
@@ -21,6 +23,12 @@ def test_nothing_named_and_no_key_gives_the_offline_model_and_says_so() -> None:
     assert choice.model == Model.offline()
     assert choice.notice is not None
     assert "offline" in choice.notice
+
+
+def test_in_colab_it_says_how_a_key_comes_out_of_the_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "userdata" not in str(choose(Agent("a")).notice)
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    assert "os.environ['OPENROUTER_API_KEY'] = userdata.get('OPENROUTER_API_KEY')" in str(choose(Agent("a")).notice)
 
 
 def test_found_key_names_provider_and_host(monkeypatch: pytest.MonkeyPatch) -> None:
