@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-from importlib import metadata
 from types import ModuleType
 
 from hermes_nb.errors import MissingPackageError
@@ -37,6 +36,8 @@ def lack(*modules: str) -> str:
 
 
 def _version(package: str) -> str:
+    from importlib import metadata  # 15 ms
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:  # a copy on the path, without its papers
