@@ -19,6 +19,7 @@ from hermes_nb.host.capture import CURRENT, Capture, hearing
 from hermes_nb.host.clear import clears_are_hooked
 from hermes_nb.host.job import Job
 from hermes_nb.host.plain import PlainHost
+from hermes_nb.host.prompt import asking
 from hermes_nb.host.sink import Budget, NullSink
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class KernelHost(PlainHost):
     def _hearing(self, job: Job) -> Iterator[None]:
         capture = Capture(job.call.on_output, job.caller.extra.get("streams", {}))
         publisher = job.caller.extra.get("publisher")
-        with hearing(capture, job), self._displaying(capture, job, publisher):
+        with hearing(capture, job), asking(job, needs_cell=True), self._displaying(capture, job, publisher):
             yield
 
     @contextmanager

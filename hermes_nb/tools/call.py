@@ -9,7 +9,8 @@ How a host ends a call that runs:
 - A synchronous body: raise KeyboardInterrupt in its thread (a guarded SIGINT handler on the main thread). The outcome
   is `stopped`, or `timed_out` if `is_late()` then says that the tool's `timeout_s` has passed. The exception may hit
   any line of `run_sync`, not only the body; one that is raised while an earlier one is being handled comes out.
-- An asynchronous body: cancel the task that awaits `run_async`; its `timeout_s` is kept here, by the loop's clock.
+- An asynchronous body: cancel the task that awaits `run_async`. Its `timeout_s` is kept here, by the loop's clock, unless
+  the host keeps it (`keeps_time=False`), whose clock can stand still while a person is asked.
 - A body that swallows the interrupt or the cancellation and returns has returned: the outcome is `ok`.
 - A body that never comes back: the host stops waiting and takes `stopped(name)` or `timed_out(name, limit_s)`.
 """
@@ -119,6 +120,7 @@ async def run_async(
     results: ResultStore | None = None,
     masker: Masker | None = None,
     draws: bool = False,
+    keeps_time: bool = True,
 ) -> ToolOutcome:
     """The outcome of awaiting a tool on the running loop, within its `timeout_s`. Never raises for the tool's own
     errors.
@@ -134,12 +136,13 @@ async def run_async(
         results: As for `run_sync`.
         masker: As for `run_sync`.
         draws: As for `run_sync`.
+        keeps_time: Whether the tool's `timeout_s` ends it here.
     """
     call = _Call(tool, arguments, results, masker or environment_masker(), draws)
     limit = asyncio.timeout(None)
     try:
         args, kwargs = tool.build(arguments, namespace)
-        async with asyncio.timeout(tool.timeout_s) as limit:
+        async with asyncio.timeout(tool.timeout_s if keeps_time else None) as limit:
             with _Unforked():
                 value = tool.function(*args, **kwargs)
                 if inspect.isawaitable(value):

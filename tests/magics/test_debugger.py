@@ -36,6 +36,12 @@ def threaded(n: int = 2) -> str:
     x = n * 7
     return f"y={x + 1}"
 
+@tool(timeout_s=0.3)
+def hurried(n: int = 2) -> str:
+    "Hurried."
+    x = n * 7
+    return f"y={x + 1}"
+
 @tool
 def quick() -> str:
     "Quick."
@@ -109,7 +115,7 @@ def module_debugger(module_kernel: Kernel, module_model: Asked) -> Debugger:
     module_model.answer = _call_what_is_asked_for
     kernel.ok(SETUP.format(url=module_model.scripted.base_url))
     kernel.ok(TOOLS)
-    kernel.ok("%hermes agent analyst --tools plain,awaiting,threaded,quick --default -o bound")
+    kernel.ok("%hermes agent analyst --tools plain,awaiting,threaded,hurried,quick --default -o bound")
     kernel.ok(FORMS["magic"].format("quick"))  # whatever starts with a turn is there before the debugger is
     return Debugger(kernel)
 
@@ -151,6 +157,18 @@ def test_it_halts_in_a_tool_and_goes_on(debugger: Debugger, file: str, name: str
     thread_id = debugger.halted()
     assert debugger.variables(thread_id) == {"n": "2", "x": "14"}
     assert not cell.reply
+    debugger.ask("continue", threadId=thread_id)
+    assert kernel.finish(cell).status == "ok"
+    assert kernel.value("answer.text") == "Got: y=15"
+
+
+def test_a_tools_time_limit_stands_still_where_it_halts(debugger: Debugger, file: str) -> None:
+    kernel = debugger.kernel
+    debugger.halt_at(file, LINES)
+    cell = kernel.start(FORMS["magic"].format("hurried"))
+    thread_id = debugger.halted()
+    halted_s = time.monotonic()
+    kernel.until(lambda: time.monotonic() - halted_s > 0.6)
     debugger.ask("continue", threadId=thread_id)
     assert kernel.finish(cell).status == "ok"
     assert kernel.value("answer.text") == "Got: y=15"
