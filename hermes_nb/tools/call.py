@@ -23,7 +23,7 @@ import inspect
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import AsyncGeneratorType, GeneratorType
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,7 @@ class ToolOutcome:
         started_at_unix_s: When the call started, seconds since the epoch; 0.0 when it never did.
         duration_ms: How long it ran, by the monotonic clock.
         images: The value as images, for a model that sees; empty when it is none, or nobody asked for them.
+        exception: What the tool raised, with its traceback; None when there was nothing, or it was stopped.
     """
 
     status: str
@@ -73,6 +74,7 @@ class ToolOutcome:
     started_at_unix_s: float = 0.0
     duration_ms: float = 0.0
     images: Sequence[ContentPart] = ()
+    exception: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 def run_sync(
@@ -209,6 +211,7 @@ def failed(error: BaseException, *, max_chars: int = MAX_CHARS, masker: Masker |
         error=text,
         traceback=failure.full_traceback(error, masker),
         result_chars=len(content),
+        exception=error,
     )
 
 
