@@ -48,7 +48,6 @@ def quick() -> str:
     return "quick"
 '''
 LINES = [n for n, line in enumerate(TOOLS.splitlines(), 1) if "return f" in line]
-NAMES = ["plain", "awaiting", "threaded"]
 STOP_S = 5.0
 FORMS = {
     "magic": "%%hermes run -s new -o answer\n{}",
@@ -149,7 +148,7 @@ def test_it_holds_no_thread_of_ours(debugger: Debugger) -> None:
     assert [name for name, room, is_free in threads if not is_free and room not in ("ipykernel", "IPython")] == []
 
 
-@pytest.mark.parametrize(("name", "form"), [*((name, "magic") for name in NAMES), ("plain", "bound")])
+@pytest.mark.parametrize(("name", "form"), [("plain", "magic"), ("awaiting", "bound"), ("threaded", "magic")])
 def test_it_halts_in_a_tool_and_goes_on(debugger: Debugger, file: str, name: str, form: str) -> None:
     kernel = debugger.kernel
     debugger.halt_at(file, LINES)

@@ -35,8 +35,7 @@ FORMS = {
     "magic": "%%hermes run -s new -o answer\n{}",
     "bound": "answer = await bound.run({!r}, session_id=await bound.new_session()); answer",
 }
-# Each kind of tool in one form of turn, the usual kind in both.
-WAYS = [("plain", "magic"), ("plain", "bound"), ("awaiting", "magic"), ("threaded", "magic")]
+WAYS = [("plain", "magic"), ("awaiting", "bound"), ("threaded", "magic")]
 
 
 def tool_of(kind: str, name: str) -> str:
