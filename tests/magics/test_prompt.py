@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -129,7 +130,9 @@ def test_a_stop_instead_of_an_answer_ends_the_turn(asker: Kernel, kind: str) -> 
 @pytest.mark.parametrize(("kind", "form"), WAYS)
 def test_pdb_goes_through_a_tool(asker: Kernel, kind: str, form: str) -> None:
     cell = asker.start(FORMS[form].format(f"{kind}_steps"), allow_stdin=True)
-    assert answered(asker, cell, ["p x", "n", "p x + 100", "c"]) == ["ipdb> "] * 4
+    steps = ["n"] * (2 if sys.version_info >= (3, 13) else 1)  # from 3.13 on it halts at the call, not after it
+    commands = ["p x", *steps, "p x + 100", "c"]
+    assert answered(asker, cell, commands) == ["ipdb> "] * len(commands)
     assert f"{kind}_steps()" in cell.out
     assert "\n14\n" in cell.out
     assert "\n115\n" in cell.out
