@@ -18,7 +18,8 @@ Each derives from `HermesNbError` and from the builtin it resembles, so that bot
     │   ├── ToolNameError (ValueError)           taken twice, or a name Hermes owns
     │   ├── ToolArgumentError (ValueError)       arguments the schema refuses
     │   ├── ToolRetry                            raised BY a tool: the model is told to try otherwise
-    │   └── LoopBlockedError                     an async tool whose loop the caller blocks
+    │   ├── LoopBlockedError                     an async tool whose loop the caller blocks
+    │   └── NobodyThereError                     a tool asks a person where no cell runs to ask in
     ├── WorkerError (RuntimeError)
     │   ├── WorkerStartError
     │   ├── WorkerDiedError
@@ -97,6 +98,10 @@ class ToolRetry(ToolError):
 
 class LoopBlockedError(ToolError):
     """An async tool can't run because the caller blocks the event loop it belongs to."""
+
+
+class NobodyThereError(ToolError):
+    """A tool asked a person, by `input` or a debugger's prompt, and no cell runs in which one could answer."""
 
 
 class WorkerError(HermesNbError, RuntimeError):

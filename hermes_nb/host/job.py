@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hermes_nb.host.base import Caller, ToolCall
+from hermes_nb.host.limit import Limit, is_halted
 from hermes_nb.host.timer import Timer
 
 # tools.call is imported where it is used: it takes 40 ms, and the first turn has no call yet.
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 ASK_AGAIN_S = (0.1, 0.3, 1.0, 3.0)
 # Then, whatever the body does, the caller gets its outcome.
 GRACE_S = 0.3
-ASYNC_SLACK_S = 0.1
 
 
 def _nothing() -> None:
@@ -59,6 +59,7 @@ class Job:
         grace_s: How long after that the caller waits for the body.
         on_abandoned: Called when the caller waits no longer although the body runs.
         reach: Asks the running body to end; set by the lane before the body starts.
+        limit: Its time limit; None before it started.
     """
 
     def __init__(self, call: ToolCall, caller: Caller) -> None:
@@ -71,6 +72,7 @@ class Job:
         self.grace_s = GRACE_S
         self.on_abandoned: Callable[[], None] = _nothing
         self.reach: Callable[[], None] = _nothing
+        self.limit: Limit | None = None
         self._state = "pending"
         self._began_unix_s = self._began_s = 0.0
         self._lock = threading.Lock()
@@ -160,13 +162,13 @@ class Jobs:
             self._jobs.append(job)
 
     def started(self, job: Job) -> Callable[[], None]:
-        """Start the clock of the tool's own time limit; returns what ends it."""
-        limit_s = job.call.tool.timeout_s
-        if limit_s is None:
-            return _nothing
-        # An asynchronous tool keeps its own time; it is asked from here when the loop does not get to it.
-        slack_s = ASYNC_SLACK_S if job.call.tool.is_async else 0.0
-        return self._timer.call_later(limit_s + slack_s, lambda: self._ask(job, "timed_out"))
+        """Start the clock of the tool's own time limit, on the thread that runs the body; returns what ends it."""
+        ident = threading.get_ident()
+        job.limit = Limit(
+            job.call.tool.timeout_s, self._timer, lambda: self._ask(job, "timed_out"), lambda: is_halted(ident)
+        )
+        job.limit.start()
+        return job.limit.end
 
     def running(self, turn_id: str | None) -> list[str]:
         """Names of the turn's calls whose body runs, oldest first."""

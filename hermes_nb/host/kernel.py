@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import concurrent.futures
+import contextlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb._require import require
-from hermes_nb.host.base import Caller, Sink
+from hermes_nb.host.base import Caller, Sink, ToolCall
 from hermes_nb.host.capture import CURRENT, Capture, hearing
 from hermes_nb.host.clear import clears_are_hooked
+from hermes_nb.host.debugged import breaking, remember
 from hermes_nb.host.job import Job
 from hermes_nb.host.plain import PlainHost
+from hermes_nb.host.prompt import asking
 from hermes_nb.host.sink import Budget, NullSink
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
     from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet
     from hermes_nb.host.timer import Timer
+    from hermes_nb.tools.call import ToolOutcome
 
     Stage = Callable[[KernelOutlet, Mapping[str, Any], Timer, Budget], Sink | None]
 
@@ -70,6 +75,12 @@ class KernelHost(PlainHost):
             caller.context.run(self._shell.set_thread_parent, caller.parent)
         return caller
 
+    def submit(self, call: ToolCall, caller: Caller) -> concurrent.futures.Future[ToolOutcome]:
+        """See `Host.submit`. An error of the tool is one that `%debug` enters."""
+        future = super().submit(call, caller)
+        future.add_done_callback(lambda done: remember(done.result().exception))
+        return future
+
     def _main_loop(self) -> asyncio.AbstractEventLoop | None:
         loop = getattr(getattr(self._shell.kernel, "io_loop", None), "asyncio_loop", None)
         return loop if loop is not None else super()._main_loop()
@@ -110,7 +121,11 @@ class KernelHost(PlainHost):
     def _hearing(self, job: Job) -> Iterator[None]:
         capture = Capture(job.call.on_output, job.caller.extra.get("streams", {}))
         publisher = job.caller.extra.get("publisher")
-        with hearing(capture, job), self._displaying(capture, job, publisher):
+        with contextlib.ExitStack() as opened:
+            opened.enter_context(hearing(capture, job))
+            opened.enter_context(asking(job, needs_cell=True))
+            opened.enter_context(breaking(self._shell.kernel, is_answered=_is_answered(job.caller)))
+            opened.enter_context(self._displaying(capture, job, publisher))
             yield
 
     @contextmanager
@@ -174,6 +189,11 @@ def _drawn(picture: Any) -> Any:
 
         return ipython.display.Image(base64.b64decode(image_part("The figure", picture).data))
     return picture
+
+
+def _is_answered(caller: Caller) -> bool:
+    """Whether a person can type into the cell that waits."""
+    return not caller.background and bool(((caller.parent or {}).get("content") or {}).get("allow_stdin"))
 
 
 def _nothing(*_: Any) -> None:

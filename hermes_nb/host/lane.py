@@ -123,7 +123,8 @@ class LoopLane:
         outcome: ToolOutcome | None = None
         try:
             with self._hearing(job):
-                outcome = await stepwise(run_async(job.call.tool, job.call.arguments, **job.call.options), around)
+                body = run_async(job.call.tool, job.call.arguments, keeps_time=False, **job.call.options)
+                outcome = await stepwise(body, around)
                 _show_plots(figures, job, outcome)
         finally:
             cancel()

@@ -17,6 +17,7 @@ from hermes_nb.host.capture import Capture, hearing, streams
 from hermes_nb.host.job import Job, Jobs, Once
 from hermes_nb.host.lane import LoopLane, MainLane, ThreadLane
 from hermes_nb.host.main_thread import MainThread
+from hermes_nb.host.prompt import asking
 from hermes_nb.host.timer import Timer
 from hermes_nb.host.wait import Waiting
 
@@ -149,7 +150,8 @@ class PlainHost:
     @contextmanager
     def _hearing(self, job: Job) -> Iterator[None]:
         """Capture what the call prints, in its own context."""
-        with hearing(Capture(job.call.on_output, job.caller.extra.get("streams", {})), job):
+        capture = Capture(job.call.on_output, job.caller.extra.get("streams", {}))
+        with hearing(capture, job), asking(job, needs_cell=False):
             yield
 
     def _figure_display(self) -> Callable[[Any], None] | None:

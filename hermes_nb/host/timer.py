@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from hermes_nb._daemon import daemon
+
 _log = logging.getLogger(__name__)
 _Entry = tuple[float, int, "list[Callable[[], None]]"]
 
@@ -37,7 +39,7 @@ class Timer:
         """Make sure that the thread runs; needed before `call_soon` from a signal handler."""
         with self._lock:
             if self._thread is None and not self._is_closed:
-                self._thread = threading.Thread(target=self._run, name="hermes-nb-timer", daemon=True)
+                self._thread = daemon(self._run, name="timer")
                 self._thread.start()
 
     def call_soon(self, callback: Callable[[], None]) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hermes_nb import __version__
+from hermes_nb._daemon import daemon
 from hermes_nb.errors import HermesNbError, UsageError
 from hermes_nb.magics import _panel
 from hermes_nb.magics._context import Context
@@ -71,7 +72,7 @@ class PanelComms:
             forgotten = self._comms[:-MAX_PANELS]
             del self._comms[:-MAX_PANELS]
             if self._thread is None:
-                self._thread = threading.Thread(target=self._follow, name="hermes-nb-panel", daemon=True)
+                self._thread = daemon(self._follow, name="panel")
                 self._thread.start()
         self._look.set()
         for old in forgotten:

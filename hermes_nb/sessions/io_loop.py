@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from hermes_nb._daemon import daemon, hold_none_of_this
+
 T = TypeVar("T")
 
 
@@ -46,6 +48,8 @@ class IoLoop:
     def _start(self) -> None:
         # SelectorEventLoop by name: a loop or a policy that the user's notebook patched does not reach it.
         loop = asyncio.SelectorEventLoop()
+        pool = concurrent.futures.ThreadPoolExecutor(thread_name_prefix="hermes-nb-file", initializer=hold_none_of_this)
+        loop.set_default_executor(pool)
         is_up = threading.Event()
 
         def main() -> None:
@@ -57,7 +61,7 @@ class IoLoop:
                 loop.run_until_complete(loop.shutdown_asyncgens())
                 loop.close()
 
-        self._thread = threading.Thread(target=main, name="hermes-nb-io", daemon=True)
+        self._thread = daemon(main, name="io")
         self._thread.start()
         is_up.wait()
         self._loop = loop

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hermes_nb._daemon import unheld
 from hermes_nb.errors import StoreError
 from hermes_nb.store import failure
 
@@ -51,7 +52,7 @@ class Connection:
         raw = aiosqlite.connect(path, isolation_level=None, timeout=_TRY_S)
         # aiosqlite's thread is not a daemon: a script that forgets close() would never end. No public switch;
         # the connection is the thread itself up to 0.21 and owns one since 0.22.
-        _thread(raw).daemon = True
+        unheld(_thread(raw)).daemon = True
         connection = cls(path, await _translated(raw, path), lock_timeout_s=lock_timeout_s)
         try:
             for pragma in ("query_only = ON",) if reads_only else ("journal_mode = WAL", "synchronous = NORMAL"):

@@ -9,7 +9,8 @@ How a host ends a call that runs:
 - A synchronous body: raise KeyboardInterrupt in its thread (a guarded SIGINT handler on the main thread). The outcome
   is `stopped`, or `timed_out` if `is_late()` then says that the tool's `timeout_s` has passed. The exception may hit
   any line of `run_sync`, not only the body; one that is raised while an earlier one is being handled comes out.
-- An asynchronous body: cancel the task that awaits `run_async`; its `timeout_s` is kept here, by the loop's clock.
+- An asynchronous body: cancel the task that awaits `run_async`. Its `timeout_s` is kept here, by the loop's clock, unless
+  the host keeps it (`keeps_time=False`), whose clock can stand still while a person is asked.
 - A body that swallows the interrupt or the cancellation and returns has returned: the outcome is `ok`.
 - A body that never comes back: the host stops waiting and takes `stopped(name)` or `timed_out(name, limit_s)`.
 """
@@ -22,7 +23,7 @@ import inspect
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import AsyncGeneratorType, GeneratorType
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,7 @@ class ToolOutcome:
         started_at_unix_s: When the call started, seconds since the epoch; 0.0 when it never did.
         duration_ms: How long it ran, by the monotonic clock.
         images: The value as images, for a model that sees; empty when it is none, or nobody asked for them.
+        exception: What the tool raised, with its traceback; None when there was nothing, or it was stopped.
     """
 
     status: str
@@ -72,6 +74,7 @@ class ToolOutcome:
     started_at_unix_s: float = 0.0
     duration_ms: float = 0.0
     images: Sequence[ContentPart] = ()
+    exception: BaseException | None = field(default=None, repr=False, compare=False)
 
 
 def run_sync(
@@ -119,6 +122,7 @@ async def run_async(
     results: ResultStore | None = None,
     masker: Masker | None = None,
     draws: bool = False,
+    keeps_time: bool = True,
 ) -> ToolOutcome:
     """The outcome of awaiting a tool on the running loop, within its `timeout_s`. Never raises for the tool's own
     errors.
@@ -134,12 +138,13 @@ async def run_async(
         results: As for `run_sync`.
         masker: As for `run_sync`.
         draws: As for `run_sync`.
+        keeps_time: Whether the tool's `timeout_s` ends it here.
     """
     call = _Call(tool, arguments, results, masker or environment_masker(), draws)
     limit = asyncio.timeout(None)
     try:
         args, kwargs = tool.build(arguments, namespace)
-        async with asyncio.timeout(tool.timeout_s) as limit:
+        async with asyncio.timeout(tool.timeout_s if keeps_time else None) as limit:
             with _Unforked():
                 value = tool.function(*args, **kwargs)
                 if inspect.isawaitable(value):
@@ -206,6 +211,7 @@ def failed(error: BaseException, *, max_chars: int = MAX_CHARS, masker: Masker |
         error=text,
         traceback=failure.full_traceback(error, masker),
         result_chars=len(content),
+        exception=error,
     )
 
 

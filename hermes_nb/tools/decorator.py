@@ -107,6 +107,16 @@ class Tool:
         bound.__wrapped__ = bound.function  # type: ignore[attr-defined]
         return bound
 
+    @property
+    def __code__(self) -> types.CodeType:
+        """The function's code. A line profiler replaces it to find its calls, and that has to reach the function."""
+        code: types.CodeType = self.function.__code__
+        return code
+
+    @__code__.setter
+    def __code__(self, code: types.CodeType) -> None:
+        getattr(self.function, "__func__", self.function).__code__ = code
+
     def __getattr__(self, attribute: str) -> Any:
         function = self.__dict__.get("function")
         if function is None:  # while unpickling or copying

@@ -71,14 +71,18 @@ def user_lines(error: BaseException, masker: Masker) -> list[str]:
 
 def full_traceback(error: BaseException, masker: Masker) -> str:
     """The traceback from the first frame outside this package on, with causes, without secrets."""
-    first = error.__traceback__
-    while first is not None and first.tb_frame.f_code.co_filename.startswith(_PACKAGE):
-        first = first.tb_next
     try:
-        text = "".join(traceback.format_exception(type(error), error, first))
+        text = "".join(traceback.format_exception(type(error), error, outside(error.__traceback__)))
     except Exception as exc:  # noqa: BLE001 - the exception's own __str__ or __notes__
         text = f"{type(error).__name__} (its traceback could not be written: {type(exc).__name__})\n"
     return clean(masker.text(text))
+
+
+def outside(at: TracebackType | None) -> TracebackType | None:
+    """The traceback from its first frame outside this package on; None when there is none."""
+    while at is not None and at.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        at = at.tb_next
+    return at
 
 
 def _frames(at: TracebackType | None) -> Iterator[tuple[FrameType, int]]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hermes_nb._daemon import daemon
 from hermes_nb._require import require
 from hermes_nb.host.timer import Timer
 from hermes_nb.tools.secret import environment_masker
@@ -110,7 +111,7 @@ class Sheet:
             self._place = here
             if soon:
                 here.show(self._still())
-                threading.Thread(target=self._come, args=(here,), name="hermes-nb-sheet", daemon=True).start()
+                daemon(self._come, here, name="sheet").start()
             else:
                 here.show({**self._still(), **self._bundle()})
 

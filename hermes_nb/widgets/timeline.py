@@ -10,12 +10,12 @@ The widget is `static/*.js`; following a session is the store's work; tables, fi
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb._daemon import daemon
 from hermes_nb._require import lack_of_widgets, require
 from hermes_nb.host.timer import Timer
 from hermes_nb.model.event import Event
@@ -248,7 +248,7 @@ class Timeline:
         if self._log.n_spans <= MAX_SPANS_AT_ONCE:
             self._set_static()
         elif not self._log.is_live or not self._view.static:
-            threading.Thread(target=self._set_static, name="hermes-nb-static", daemon=True).start()
+            daemon(self._set_static, name="static").start()
 
     def _set_static(self) -> None:
         bundle, view = self.bundle(), self._view

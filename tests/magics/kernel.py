@@ -85,6 +85,7 @@ class Kernel:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=TIMEOUT_S)
         self._cells: dict[str, Cell] = {}
+        self.debug_events: list[dict[str, Any]] = []
 
     def start(
         self, source: str, *, cell_id: str | None = None, allow_stdin: bool = False, metadata: dict[str, Any] | None = None
@@ -128,6 +129,9 @@ class Kernel:
             try:
                 message = channel.get_msg(timeout=timeout_s)
             except queue.Empty:
+                continue
+            if message["header"]["msg_type"] == "debug_event":
+                self.debug_events.append(message["content"])
                 continue
             cell = self._cells.get(message["parent_header"].get("msg_id", ""))
             if cell is None:
