@@ -42,10 +42,15 @@ class Caller:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
+def _nothing() -> None:
+    """What is done where nobody is told."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One call to run for a turn. `on_output(stream, text, mime_types)` hears what the tool printed or displayed.
 
+    `on_begin()` is called where the body is to run, right before; the body does not run when it raises.
     `options` are keyword arguments for `tools.call.run_sync` and `run_async`: namespace, results, masker.
     """
 
@@ -55,6 +60,7 @@ class ToolCall:
     arguments: str
     on_output: Callable[[str, str, Sequence[str]], None]
     options: Mapping[str, Any] = field(default_factory=dict)
+    on_begin: Callable[[], None] = _nothing
 
 
 class Sink(Protocol):

@@ -88,7 +88,14 @@ class Job:
         return self._state == "ended"
 
     def begin(self, reach: Callable[[], None]) -> bool:
-        """Note that the body starts; False when the call was stopped before."""
+        """Note that the body starts; False when it must not: the call was stopped before, or its turn forbids it."""
+        try:
+            self.call.on_begin()
+        except Exception as exc:  # noqa: BLE001 - whatever stands in the way, the caller is told, and the body does not run
+            from hermes_nb.tools.call import failed
+
+            self.drop(failed(exc))
+            return False
         with self._lock:
             if self._state != "pending":
                 return False

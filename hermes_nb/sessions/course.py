@@ -385,13 +385,12 @@ class TurnCourse:
         """Store, show and hand over the result; on every path, exactly once."""
         self._worker.forget(self.id)
         self._steers.close()
+        await self._serving.close(is_completed=self._ended_result().status == "completed")
         if self._stop_reason is not None and (names := await self._deaf_tools()):
             text = f"Waiting for {', '.join(names)}, which ignores the interrupt."
             self.emit("warning", {"code": "waiting", "message": text})
-        if self._hermes.tape is not None:
-            problem = await keep_soon(self._hermes.tape, self._hermes.turns)
-            if problem is not None:
-                self.emit("warning", {"code": "recording", "message": problem})
+        if self._hermes.tape is not None and (problem := await keep_soon(self._hermes.tape, self._hermes.turns)):
+            self.emit("warning", {"code": "recording", "message": problem})
         await self._log.flush()
         await self._spending.end()
         result = self._ended_result()

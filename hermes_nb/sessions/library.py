@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import SessionNotFoundError, StoreError, UsageError
 from hermes_nb.model.event import EARLIEST_UNIX_S, LATEST_UNIX_S, Event
-from hermes_nb.sessions import journal
+from hermes_nb.sessions import journal, start_note
 from hermes_nb.store.row import RunRow, SearchHit, SessionRow, TurnRow
 
 if TYPE_CHECKING:
@@ -147,6 +147,8 @@ async def _delete(hermes: Hermes, session_id: str) -> str:
     store = await hermes.opened_store()
     if not await store.forks_of(full_id):  # else the store refuses, and the journals must not have forgotten
         await asyncio.to_thread(journal.forget_session, full_id, journal.all_of(hermes.state_dir))
+        turn_ids = [row.turn_id for row in await store.turns(full_id)]
+        await asyncio.to_thread(start_note.forget, turn_ids, hermes.state_dir)
     await store.delete_session(full_id)
     hermes.drop_session(full_id)
     return full_id

@@ -7,14 +7,14 @@ journal brought to the worker that goes on, what changed since is compared, and 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.event import Event
-from hermes_nb.sessions import journal
+from hermes_nb.sessions import journal, start_note
 from hermes_nb.sessions.profile import differences
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Resumable:
         prompt: What was asked.
         attempt: The number the next attempt gets.
         profile: What it was run with; empty for a log of an older version.
-        unfinished: Calls that had started without a recorded result, as (tool name, raw arguments).
+        unfinished: Calls that had begun without a recorded result, as (tool name, raw arguments).
         journal: The journal that has its records; None when none has.
         parts: The prompt as it crosses the wire: text, or its parts.
         labels: What its first event said besides, to be said again: a key, the turn it replaces.
@@ -99,7 +99,7 @@ async def find(hermes: Hermes, wanted: str | None, *, agent: str | None = None) 
         prompt=str(started.data.get("prompt", "")),
         attempt=max(e.attempt for e in events) + 1,
         profile=dict(started.data.get("profile") or {}),
-        unfinished=_unfinished(events),
+        unfinished=_unfinished(events, await asyncio.to_thread(start_note.only_waited, turn_id, hermes.state_dir)),
         journal=holder,
         parts=_parts(started.data.get("prompt_parts")) or str(started.data.get("prompt", "")),
         labels={k: started.data[k] for k in _LABELS if k in started.data},
@@ -162,9 +162,12 @@ async def _events(hermes: Hermes, wanted: str | None, agent: str | None) -> list
     raise SessionNotFoundError(f"No unfinished turn {where}. `%hermes sessions` lists what there is.")
 
 
-def _unfinished(events: Sequence[Event]) -> tuple[tuple[str, str], ...]:
-    """Calls that started without a result, and that no later attempt made again, by what they were (ids differ)."""
-    done = {e.span_id for e in events if e.kind == "tool.completed"}
+def _unfinished(events: Sequence[Event], only_waited: Set[str]) -> tuple[tuple[str, str], ...]:
+    """Calls that started without a result, and that no later attempt made again, by what they were (ids differ).
+
+    Those that `only_waited`, by span id, have not run: they wait again.
+    """
+    done = {e.span_id for e in events if e.kind == "tool.completed"} | only_waited
     open_calls = [e for e in events if e.kind == "tool.started" and e.span_id not in done and not e.data.get("builtin")]
     made = [
         (e.attempt, _what(e)) for e in events

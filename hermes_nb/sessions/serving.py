@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import contextlib
 import contextvars
+import functools
 import inspect
 import json
 import sys
@@ -15,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
 from hermes_nb.host.base import Caller, ToolCall
 from hermes_nb.model.agent import OFFLINE
+from hermes_nb.sessions import start_note
 from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.sessions.start_note import StartNotes
 from hermes_nb.tools.call import ToolOutcome, denied, failed, stopped
 from hermes_nb.tools.redefinition import redefined
 
@@ -65,7 +69,9 @@ class ToolServing:
         self._attached = {t.name for t in turn.agent.tools}
         self._waiting: dict[str, dict[str, Any]] = {}  # request_id -> the call that waits for approval, and its question
         self._unfinished = {(name, _canonical(arguments)) for name, arguments in unfinished}
+        self._is_resumed = turn._resumes is not None
         self._answered: dict[str, str] = {}
+        self._starts = StartNotes(turn.id, lambda: turn.agent.instance.worker.folder.starts)
         self._said: set[str] = set()
         self._n_output_chars: dict[str, int] = {}
         self.values: dict[str, Any] = {}
@@ -77,6 +83,8 @@ class ToolServing:
     def call(self, message: dict[str, Any]) -> None:
         """Run a call, or ask about it first."""
         tool = self._current(message["name"])
+        if tool is not None and not tool.idempotent:
+            self._starts.waits(message["call_id"])
         if self._turn.stop_reason is not None:  # it was under way when the stop came
             self._reply(message, stopped(str(message["name"])))
         elif tool is None:
@@ -135,7 +143,10 @@ class ToolServing:
         def on_output(stream: str, text: str, mime_types: Sequence[str]) -> None:
             io.soon(self._output, call_id, tool.name, stream, text, tuple(mime_types))
 
-        call = ToolCall(turn.id, call_id, tool, message["arguments"], on_output, options=self._options)
+        call = ToolCall(
+            turn.id, call_id, tool, message["arguments"], on_output, options=self._options,
+            on_begin=functools.partial(self._starts.begins, call_id),
+        )  # fmt: skip
         future = turn._hermes.host.submit(call, self._caller)
 
         def on_done(future: concurrent.futures.Future[ToolOutcome]) -> None:
@@ -289,6 +300,16 @@ class ToolServing:
                     span_id=one["message"]["call_id"],
                 )  # fmt: skip
                 self._reply(one["message"], denied("The turn was stopped."))
+
+    async def close(self, *, is_completed: bool) -> None:
+        """The turn is over: what it asks can't be answered any more, and no call of it begins.
+
+        What began is forgotten when the turn `is_completed`; else a resume reads it.
+        """
+        self._waiting.clear()
+        has_notes = self._starts.close()
+        if is_completed and (has_notes or self._is_resumed):
+            await asyncio.to_thread(start_note.forget, [self._turn.id], self._turn.agent.hermes.state_dir)
 
 
 def _canonical(arguments: str) -> str:

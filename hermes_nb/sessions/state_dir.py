@@ -1,8 +1,8 @@
 """Where state lives: `.hermes-nb/` under the working directory, or HERMES_NB_HOME; private to the user.
 
 Layout: `store.db` (index of all sessions), `kernels/` (a locked file for each that lives), `instances/<name>/` (HERMES_HOME
-as `home/`, `journal.db`, `worker.log`), and a `.gitignore` that keeps all of it out of a repository. One process holds one
-instance folder, by a lock.
+as `home/`, `journal.db`, `starts/`, `worker.log`), and a `.gitignore` that keeps all of it out of a repository. One process
+holds one instance folder, by a lock.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 from hermes_nb import _settings
 from hermes_nb.errors import StoreError
+from hermes_nb.sessions import start_note
 from hermes_nb.sessions.file_lock import FileLock
 
 FOLDER = ".hermes-nb"
@@ -104,6 +105,11 @@ class InstanceDir:
     def journal(self) -> Path:
         """The worker's journal."""
         return self.path / JOURNAL
+
+    @property
+    def starts(self) -> Path:
+        """Notes of the calls that began, a file for each turn (see `start_note`)."""
+        return self.path / start_note.FOLDER
 
     @property
     def log(self) -> Path:
