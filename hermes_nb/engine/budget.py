@@ -41,8 +41,8 @@ class Bound:
     is_free: bool = False
 
 
-# Asks the kernel whether a call may begin; blocks. Returns what was spent so far, for each shared limit.
-Ask = Callable[[str, Bound], Sequence[float]]
+# Asks the kernel whether a call may begin; blocks. Returns what was spent so far, for each shared limit; None if unknown.
+Ask = Callable[[str, Bound], Sequence[float | None]]
 
 
 class Budget:
@@ -106,7 +106,7 @@ class Budget:
             if self._ask is not None:
                 spent = self._ask(call_id, most)
                 for limit, so_far in zip(self._shared, spent, strict=False):
-                    _check(limit, so_far, is_free=most.is_free)
+                    _check_shared(limit, so_far, is_free=most.is_free)
             yield
         finally:
             with self._changed:
@@ -153,6 +153,32 @@ class Budget:
 
 def _most(limit: Mapping[str, Any]) -> float:
     return float(limit["max_tokens"] if "max_tokens" in limit else limit["max_cost_usd"])
+
+
+def _check_shared(limit: Mapping[str, Any], spent: float | None, *, is_free: bool) -> None:
+    if spent is not None:
+        _check(limit, spent, is_free=is_free)
+        return
+    of, cure = _UNTOLD[str(limit["of"])]
+    raise BudgetSpent(
+        f"A model call of {of} did not say how many tokens it took, so the {limit['of']}'s budget of"
+        f" {limit['max_tokens']:,} tokens can't be kept; no further model call was made.",
+        cure,
+    )
+
+
+# By whose limit it is: where the call was that did not report its tokens, and the cure.
+_UNTOLD = {
+    "session": (
+        "this session",
+        "Start a new session with a model that reports its usage, or limit model calls instead (the agent's max_turns).",
+    ),
+    "day": (
+        "today",
+        "%hermes usage --by turn shows which one. Use a model that reports its usage from tomorrow on, or ask whoever set"
+        " HERMES_NB_MAX_TOKENS to limit dollars instead (HERMES_NB_MAX_COST_USD).",
+    ),
+}
 
 
 def _check(limit: Mapping[str, Any], spent: float, *, is_free: bool) -> None:

@@ -26,16 +26,16 @@ class Spending:
         self._outbox = outbox
         self._is_stopping = is_stopping
         self._lock = threading.Lock()
-        self._waiting: dict[str, tuple[threading.Event, list[float]]] = {}
+        self._waiting: dict[str, tuple[threading.Event, list[float | None]]] = {}
 
-    def ask(self, call_id: str, bound: Bound) -> Sequence[float]:
-        """Wait until a call may begin, or may not any more; what was spent, for each shared limit.
+    def ask(self, call_id: str, bound: Bound) -> Sequence[float | None]:
+        """Wait until a call may begin, or may not any more; what was spent, for each shared limit; None if unknown.
 
         Raises:
             InterruptedError: The turn was stopped meanwhile.
         """
         answered = threading.Event()
-        spent: list[float] = []
+        spent: list[float | None] = []
         with self._lock:
             self._waiting[call_id] = (answered, spent)
         self._outbox.send(
@@ -60,5 +60,5 @@ class Spending:
         with self._lock:
             waiting = self._waiting.get(str(message.get("call_id")))
             if waiting is not None:
-                waiting[1].extend(float(n) for n in message.get("spent") or ())
+                waiting[1].extend(None if n is None else float(n) for n in message.get("spent") or ())
                 waiting[0].set()

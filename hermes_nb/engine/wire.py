@@ -14,7 +14,7 @@ Kernel to worker:
 | `turn.stop` | turn_id, reason (`user`, `interrupt`, `timeout`, `cancelled`, `closed`) - ignored when that turn is not running |
 | `turn.steer` | turn_id, text |
 | `tool.result` | turn_id, call_id, status, result, result_chars, started_at_unix_s, duration_ms, error_type?, error?, images? ({mime_type, data} each) |
-| `budget.answer` | turn_id, call_id, spent (a number for each shared limit, in the order of `budget`): the call may begin, unless one of them is reached |
+| `budget.answer` | turn_id, call_id, spent (a number for each shared limit, in the order of `budget`; null where a call did not report its tokens): the call may begin, unless one of them is reached or null |
 | `answer` | turn_id, request_id, answer - to an approval or a question |
 | `shutdown` | |
 

@@ -49,8 +49,8 @@ class Spending:
             for limit in wire if limit.get("is_shared")
         ]  # fmt: skip
 
-    async def ask(self, message: Mapping[str, Any]) -> list[float]:
-        """Return when a call may begin, or may not any more: what was spent, by each shared limit.
+    async def ask(self, message: Mapping[str, Any]) -> list[float | None]:
+        """Return when a call may begin, or may not any more: what was spent, by each shared limit; None if unknown.
 
         A store that fails stops nobody: [] then, and the worker goes by what it knows.
         """

@@ -209,7 +209,7 @@ async def _with_totals(connection: Connection, rows: Sequence[Sequence[Any]]) ->
 _FIGURES = (
     "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "cost_usd",
 )  # fmt: skip
-_COST = len(_FIGURES) - 1
+_SENT_AND_RECEIVED, _COST = 2, len(_FIGURES) - 1
 
 
 async def _marks(
@@ -244,7 +244,7 @@ class _Attempt:
         self.status, self.is_over = "running", False
         self.text: str | None = None
         self.duration_ms: float | None = None
-        self.is_every_cost_known = True
+        self.is_every_cost_known = self.are_tokens_whole = True
 
     def add(
         self, kind: str, told: Sequence[Any], replayed: Any, status: Any, duration_ms: Any, text: Any
@@ -256,6 +256,8 @@ class _Attempt:
             self.text, self.duration_ms, self.is_over = _said(text), as_number(duration_ms), True
         elif kind != "turn.started" and not replayed:
             self.is_every_cost_known = self.is_every_cost_known and figures[_COST] is not None
+            is_told = kind != "model.completed" or any(n is not None for n in figures[:_SENT_AND_RECEIVED])
+            self.are_tokens_whole = self.are_tokens_whole and is_told
             self.calls = [_sum(pair) for pair in zip(self.calls, figures, strict=True)]
 
     @property
@@ -289,6 +291,7 @@ def _fold(marks: Iterable[Sequence[Any]]) -> list[TurnRow]:
             TurnRow(
                 turn_id, session_id, last.status, prompt, last.text, started_unix_s, last.duration_ms,
                 cost_usd=cost_usd, is_cost_whole=all(own.is_cost_whole for own in tries.values()),
+                are_tokens_whole=all(own.are_tokens_whole for own in tries.values()),
                 **{name: None if n is None else int(n) for name, n in sums.items()},
             )
         )  # fmt: skip

@@ -7,7 +7,7 @@ never both missing.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
 from hermes_nb.store import read
@@ -48,17 +48,23 @@ class SharedLimit:
     since_unix_s: float | None = None
     counts: bool = True
 
-    def spent(self, turns: Iterable[TurnRow]) -> float:
-        """What turns have cost."""
+    def spent(self, turns: Sequence[TurnRow]) -> float | None:
+        """What turns have cost; None where a model call did not say how many tokens it took."""
         if self.is_cost:
             return sum(t.cost_usd or 0.0 for t in turns)
+        if not all(t.are_tokens_whole for t in turns):
+            return None
         return sum((t.input_tokens or 0) + (t.output_tokens or 0) for t in turns)
+
+    def is_reached(self, spent: float | None) -> bool:
+        """Whether no further call may begin; so too where nobody can say what was spent."""
+        return self.counts and (spent is None or spent >= self.most)
 
 
 async def reserve(
     connection: Connection, wanted: Reservation, limits: Sequence[SharedLimit], is_alive: Callable[[str], bool]
-) -> list[float] | None:
-    """Reserve for a call; what was spent so far by each limit.
+) -> list[float | None] | None:
+    """Reserve for a call; what was spent so far by each limit, None where that is not known.
 
     Args:
         connection: The writing one.
@@ -72,7 +78,7 @@ async def reserve(
         spent = [
             limit.spent(await read.turns(connection, limit.session_id, since_unix_s=limit.since_unix_s)) for limit in limits
         ]
-        if any(limit.counts and so_far >= limit.most for limit, so_far in zip(limits, spent, strict=True)):
+        if any(limit.is_reached(so_far) for limit, so_far in zip(limits, spent, strict=True)):
             return spent
         rows = [Reservation(*row) for row in await connection.rows(f"SELECT {_COLUMNS} FROM reservations")]
         alive = {owner: is_alive(owner) for owner in {row.owner for row in rows}}
@@ -84,7 +90,7 @@ async def reserve(
             beside = [r for r in running if limit.session_id in (None, r.session_id)]
             most = [r.cost_usd if limit.is_cost else r.n_tokens for r in beside]
             known = [m for m in most if m is not None]
-            if limit.counts and beside and (len(known) < len(most) or so_far + sum(known) >= limit.most):
+            if limit.counts and beside and (len(known) < len(most) or limit.is_reached((so_far or 0.0) + sum(known))):
                 return None
         await connection.execute(
             f"INSERT OR REPLACE INTO reservations ({_COLUMNS}, at_unix_s) VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -62,6 +62,7 @@ class TurnRow:
         cache_write_tokens: The same; part of input_tokens.
         reasoning_tokens: The same; part of output_tokens.
         is_cost_whole: Whether the cost of every call is known; False makes `cost_usd` a lower bound.
+        are_tokens_whole: Whether every model call reported its tokens.
     """
 
     turn_id: str
@@ -78,6 +79,7 @@ class TurnRow:
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
     is_cost_whole: bool = True
+    are_tokens_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)

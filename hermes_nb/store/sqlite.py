@@ -185,7 +185,7 @@ class Store:
 
     async def reserve(
         self, wanted: Reservation, limits: Sequence[SharedLimit], is_alive: Callable[[str], bool]
-    ) -> list[float] | None:
+    ) -> list[float | None] | None:
         """Reserve what a model call can come to, in one transaction; see `reservation.reserve`."""
         return await self._guarded(reservation.reserve(self._writer, wanted, limits, is_alive))
 

@@ -105,6 +105,41 @@ async def test_a_session_and_a_day_have_budgets(own: Hermes, make: Make, monkeyp
     assert len(model.requests) == 3
 
 
+@pytest.mark.parametrize("usage", [None, {}, {"total_tokens": 40}])
+async def test_a_session_whose_model_counts_no_tokens_is_over_after_a_call(own: Hermes, make: Make, usage: Any) -> None:
+    bound, model = make([Say(str(n), usage=usage) for n in range(5)], on=own, session_options={"max_tokens": 60})
+    assert (await bound.run("question")).status == "completed"
+    result = await bound.run("question")
+    assert (result.status, len(model.requests)) == ("failed", 1)
+    assert "A model call of this session did not say how many tokens it took" in str(result.error)
+    assert "the session's budget of 60 tokens can't be kept" in str(result.error)
+    assert "Start a new session with a model that reports its usage" in str(result.error)
+    with pytest.raises(TurnBudgetError):
+        result.raise_for_status()
+    await bound.new_session()
+    assert (await bound.run("question")).status == "completed"
+
+
+async def test_a_day_with_a_call_that_counts_no_tokens_has_no_further_one(
+    own: Hermes, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    silent, quiet_model = make([Say("one", usage=None), Say("two", usage=None)], on=own)
+    other, model = make([Say("three"), Say("four")], on=own)
+    monkeypatch.setenv("HERMES_NB_MAX_TOKENS", "1000000")
+    assert (await silent.run("question")).status == "completed"
+    for bound in (silent, other):
+        result = await bound.run("question")
+        assert "A model call of today did not say how many tokens it took" in str(result.error)
+        assert "%hermes usage --by turn" in str(result.error)
+    assert (len(quiet_model.requests), len(model.requests)) == (1, 0)
+    monkeypatch.setenv("HERMES_NB_MAX_TOKENS", "")
+    monkeypatch.setenv("HERMES_NB_MAX_COST_USD", "")
+    assert (await other.run("question")).text == "three"
+    free = own.bind(Agent("free", model="offline"))
+    assert (await free.run("Hello")).status == "completed"
+    assert [t.are_tokens_whole for t in await asyncio.to_thread(own.library.turns, free.session_id)] == [True]
+
+
 def test_budgets_that_are_none_are_named(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     for value in (-1, float("nan"), True, "many"):
         with pytest.raises(UsageError, match="max_cost_usd must be"):
