@@ -11,6 +11,7 @@ from hermes_nb import _settings
 from hermes_nb.errors import AgentNotFoundError, UnknownNameError, UsageError
 from hermes_nb.host.client import cell_named
 from hermes_nb.magics._cells import Cells
+from hermes_nb.magics._change import changes, snapshot
 from hermes_nb.magics._parser import near
 from hermes_nb.model.agent import Agent
 
@@ -230,9 +231,9 @@ class Context:
         bound = self.hermes.bind(agent)
         if on is not None:
             self._runs_on[agent.name] = on
-        after = {**_snapshot(bound), "runtime": self.runs_on(agent.name) or PROCESS}
+        after = {**snapshot(bound), "runtime": self.runs_on(agent.name) or PROCESS}
         self._snapshots[agent.name] = after
-        return Binding(bound, None if before is None else _changes(before, after))
+        return Binding(bound, None if before is None else changes(before, after))
 
     def runs_on(self, agent: str) -> str | None:
         """Where the turns of that agent run, as `runtime` takes it; None beside the kernel."""
@@ -338,37 +339,3 @@ class Context:
         from hermes_nb.sessions.opened import running_turns
 
         return running_turns()
-
-
-def _snapshot(bound: BoundAgent) -> dict[str, Any]:
-    """What a change of an agent is seen by; copied, since a declaration can be changed in place."""
-    config, model = bound.config, bound.model
-    return {
-        "instructions": config.instructions,
-        "model": f"{model.id} ({model.provider}, {model.host})",
-        "tools": {tool.name: (tool.spec(), tool.function) for tool in bound.tools},
-        "toolsets": tuple(config.toolsets or ()),
-        "max_turns": config.max_turns,
-        "config": dict(config.config),
-    }
-
-
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    found = []
-    for key in before:
-        old, new = before[key], after[key]
-        if key == "tools":
-            found += [f"tool {name} added" for name in new if name not in old]
-            found += [f"tool {name} removed" for name in old if name not in new]
-            found += [f"tool {name} redefined" for name in new if name in old and new[name] != old[name]]
-        elif old != new:
-            # Instructions and config are long: that they changed is enough.
-            is_long = key in ("instructions", "config")
-            found.append(key if is_long else f"{key} {_short(old)} -> {_short(new)}")
-    return found
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)

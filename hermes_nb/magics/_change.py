@@ -1,0 +1,43 @@
+"""What changed of an agent from one binding to the next, in a few words for each thing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hermes_nb.sessions.agent import BoundAgent
+
+
+def snapshot(bound: BoundAgent) -> dict[str, Any]:
+    """What a change of an agent is seen by, by name; copied, since a declaration can be changed in place."""
+    config, model = bound.config, bound.model
+    return {
+        "instructions": config.instructions,
+        "model": f"{model.id} ({model.provider}, {model.host})",
+        "tools": {tool.name: (tool.spec(), tool.function) for tool in bound.tools},
+        "toolsets": tuple(config.toolsets or ()),
+        "max_turns": config.max_turns,
+        "config": dict(config.config),
+    }
+
+
+def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """One entry for each thing that differs between two snapshots, e.g. `tool top added`; [] when nothing does."""
+    found = []
+    for key in before:
+        old, new = before[key], after[key]
+        if key == "tools":
+            found += [f"tool {name} added" for name in new if name not in old]
+            found += [f"tool {name} removed" for name in old if name not in new]
+            found += [f"tool {name} redefined" for name in new if name in old and new[name] != old[name]]
+        elif old != new:
+            # Instructions and config are long: that they changed is enough.
+            is_long = key in ("instructions", "config")
+            found.append(key if is_long else f"{key} {_short(old)} -> {_short(new)}")
+    return found
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
