@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hermes_nb.model.agent import Agent
     from hermes_nb.sessions.agent import BoundAgent
 
 
@@ -35,6 +37,13 @@ def changes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
             is_long = key in ("instructions", "config")
             found.append(key if is_long else f"{key} {_short(old)} -> {_short(new)}")
     return found
+
+
+def moved(declared: Mapping[str, Agent], old: Agent | None, new: Agent) -> str:
+    """`b in place of a` by variables, "" unless one declaration takes the place of another that is still there."""
+    before = next((name for name, agent in declared.items() if agent is old), None)
+    after = next((name for name, agent in declared.items() if agent is new), None)
+    return f"{after} in place of {before}" if before and after and before != after else ""
 
 
 def _short(value: Any) -> str:

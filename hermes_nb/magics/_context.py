@@ -11,7 +11,7 @@ from hermes_nb import _settings
 from hermes_nb.errors import AgentNotFoundError, UnknownNameError, UsageError
 from hermes_nb.host.client import cell_named
 from hermes_nb.magics._cells import Cells
-from hermes_nb.magics._change import changes, snapshot
+from hermes_nb.magics._change import changes, moved, snapshot
 from hermes_nb.magics._parser import near
 from hermes_nb.model.agent import Agent
 
@@ -60,6 +60,7 @@ class Context:
         self._open_hermes = open_hermes or self._open_local
         self._hermes: Hermes | None = None
         self._snapshots: dict[str, dict[str, Any]] = {}
+        self._sources: dict[str, Agent] = {}
         self._attached: dict[BoundAgent, dict[str, str]] = {}
         self._background: list[tuple[Turn, str | None]] = []
         self._runs_on: dict[str, str] = {}
@@ -111,6 +112,7 @@ class Context:
         """End the Hermes and what it started. Idempotent."""
         hermes, self._hermes = self._hermes, None
         self._snapshots.clear()
+        self._sources.clear()
         self._attached.clear()
         self._runs_on.clear()
         self._background.clear()
@@ -215,11 +217,12 @@ class Context:
             )
         return agents[0] if agents else None
 
-    def bind(self, agent: Agent, *, on: str | None = None) -> Binding:
+    def bind(self, agent: Agent, *, on: str | None = None, source: Agent | None = None) -> Binding:
         """Bind an agent (again); returns at once.
 
         Args:
             agent: The agent.
+            source: The declaration of the notebook it was made of, with options besides; None means itself.
             on: Where its turns run from now on, as `runtime` takes it; `process` is beside the kernel, None is as before.
 
         Raises:
@@ -227,13 +230,24 @@ class Context:
         """
         if on not in (None, PROCESS):
             self.runtime(str(on))
-        before = self._snapshots.get(agent.name) if agent.name in self.agents else None
+        before = self._snapshot(agent.name)
+        place = moved(self.declared(), self._sources.get(agent.name), source or agent)
         bound = self.hermes.bind(agent)
         if on is not None:
             self._runs_on[agent.name] = on
         after = {**snapshot(bound), "runtime": self.runs_on(agent.name) or PROCESS}
         self._snapshots[agent.name] = after
-        return Binding(bound, None if before is None else changes(before, after))
+        self._sources[agent.name] = source or agent
+        found = None if before is None else changes(before, after)
+        return Binding(bound, [place, *found] if place and found else found)
+
+    def _snapshot(self, agent: str) -> dict[str, Any] | None:
+        """What the agent of that name was bound with, and the tools it got since, which stay; None when it was not bound."""
+        before = self._snapshots.get(agent)
+        if before is None or agent not in self.agents:
+            return None
+        tools = snapshot(self.agents[agent])["tools"]
+        return {**before, "tools": {**tools, **before["tools"]}}
 
     def runs_on(self, agent: str) -> str | None:
         """Where the turns of that agent run, as `runtime` takes it; None beside the kernel."""
@@ -248,6 +262,9 @@ class Context:
     def pick(self, name: str | None) -> BoundAgent:
         """Who is asked: the agent of that name, bound when it was not; without a name the only or the default one.
 
+        A variable means its declaration: where another one of that agent's name is bound, it takes its place, and a line
+        says what differs.
+
         Raises:
             AgentNotFoundError: None bears that name; the message lists those that are there.
             UsageError: No name was given and there are several.
@@ -259,7 +276,14 @@ class Context:
             return self.agents[name]
         agent = self.find(name)
         if agent is not None:
-            return self.agents.get(agent.name) or self.bind(agent).bound
+            bound = self.agents.get(agent.name)
+            if bound is not None and agent == self._sources.get(agent.name, bound.config):
+                return bound
+            binding = self.bind(agent)
+            if binding.changes:
+                said = "; ".join(binding.changes)
+                print(f"Agent {agent.name!r} is now another declaration: {said}.", flush=True)
+            return binding.bound
         known = sorted({*self.agents, *self.declared()})
         raise AgentNotFoundError(
             f"No agent named {name!r}.{near(name, known)} Known: {', '.join(known) or 'none'}."
@@ -280,7 +304,8 @@ class Context:
         declared = {agent.name: agent for agent in self.declared().values()}
         if len(declared) > 1:
             raise UsageError(f"Several agents are there: {', '.join(sorted(declared))}. Say which with -a NAME.")
-        agent = next(iter(declared.values())) if declared else Agent(DEFAULT_AGENT)
+        agent = self.find(next(iter(declared))) if declared else Agent(DEFAULT_AGENT)
+        assert agent is not None
         return self.bind(agent).bound
 
     def attach(self, bound: BoundAgent, names: list[str]) -> None:

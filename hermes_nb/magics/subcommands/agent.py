@@ -68,7 +68,7 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     if options.code:
         _write_code(context, options)
         return
-    binding = context.bind(_agent(context, options), on=options.on)
+    binding = context.bind(_agent(context, options), on=options.on, source=context.find(options.agent))
     if options.default:
         context.default_agent = binding.bound.name
     if options.out is not None:
