@@ -7,6 +7,7 @@ error, never left out silently. What the tools take along is gathered in `_parts
 from __future__ import annotations
 
 import ast
+import dataclasses
 import datetime
 import json
 import keyword
@@ -27,6 +28,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.tools.decorator import Tool
 
+# Options of a task that can be written above its function; and what of a task says only what and where it is.
+_WRITTEN = ("retries", "cache", "timeout", "short_name", "report", "interruptible", "queue", "max_inline_io_bytes")
+_NAMING = (
+    "name", "interface", "func", "task_type_version", "parent_env", "parent_env_name", "ref", "_call_as_synchronous",
+)  # fmt: skip
 # Findings of things that the module would do otherwise than the notebook, or not at all.
 _STOPS = ("secret", "secret-name", "approval", "kernel-variable")
 
@@ -141,7 +147,7 @@ def _tool(tool: Tool, parts: Parts) -> Iterator[str]:
     words = ", ".join(f"{k}={_quoted(v)}" for k, v in named.items())
     yield f"@tool({words})" if words else "@tool"
     if how(tool) != "inline":
-        options = tool.remote if isinstance(tool.remote, dict) else {}
+        options = _of_task(tool) if how(tool) == "task" else tool.remote if isinstance(tool.remote, dict) else {}
         given = ", ".join(f"{k}={_option(tool, k, v, parts)}" for k, v in options.items() if v is not None)
         yield f"@env.task({given})" if given else "@env.task"
     yield from (*parts.lines_of(tool), "", "")
@@ -156,14 +162,44 @@ def _option(tool: Tool, name: str, value: Any, parts: Parts) -> str:
         return repr(value).removeprefix("datetime.")
     text = f"flyte.{value!r}"
     try:
-        is_same = name in ("retries", "cache", "timeout") and eval(text, {"flyte": _sdk.sdk()}) == value
+        is_same = name in _WRITTEN and eval(text, {"flyte": _sdk.sdk()}) == value
     except Exception:  # noqa: BLE001 - a repr that is no source
         is_same = False
     if not is_same:
-        raise UsageError(
-            f"Tool {tool.name!r} has remote={{{name!r}: ...}}, which can't be written as source. Promote without --export."
-        )
+        whose = f"{name}=..." if how(tool) == "task" else f"remote={{{name!r}: ...}}"
+        raise UsageError(f"Tool {tool.name!r} has {whose}, which can't be written as source. Promote without --export.")
     return text
+
+
+def _of_task(tool: Tool) -> dict[str, Any]:
+    """The options of the user's own task that a plain one has not.
+
+    Raises:
+        UsageError: It differs in what only an environment has (image, resources, secrets ...): the module has its own,
+            and the task would run otherwise there.
+    """
+    task, plain = tool.remote, _sdk.sdk().TaskEnvironment("plain").task(tool.remote.func)
+    names = [f.name for f in dataclasses.fields(plain) if f.name not in _NAMING]
+    found = {name: getattr(task, name, None) for name in names if getattr(task, name, None) != getattr(plain, name)}
+    if type(task) is not type(plain):
+        found["task_type"] = type(task).__name__
+    if left := sorted(found.keys() - set(_WRITTEN)):
+        raise UsageError(
+            f"Tool {tool.name!r} is a task of your own with {', '.join(left)}, and in the module it would be one of the"
+            f" agent's environment, without {'it' if len(left) == 1 else 'them'}. Promote without --export."
+        )
+    retries, cache = found.get("retries"), found.get("cache")
+    if retries is not None and retries.backoff is None:
+        found["retries"] = retries.count
+    if cache is not None and _told(cache) == _told(_sdk.sdk().Cache(cache.behavior)):
+        found["cache"] = cache.behavior
+    return found
+
+
+def _told(cache: Any) -> dict[str, Any]:
+    """What a Cache says; policies, which are equal to themselves alone, by their kind."""
+    told = dict(vars(cache))
+    return told | {"policies": [type(policy) for policy in told.get("policies") or ()]}
 
 
 def _function_name(tool: Tool) -> str:

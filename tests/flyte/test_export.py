@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import datetime
 import linecache
 import os
 import subprocess
@@ -25,6 +26,7 @@ from hermes_nb.flyte.runtime import Flyte
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Call, Say, ScriptedModel
+from hermes_nb.tools.decorator import tool
 from tests.flyte.agents import REMOTE, opened
 from tests.flyte.export_cells import REFUSED, WORKS
 from tests.flyte.loopback import LoopbackPlane
@@ -259,6 +261,63 @@ def test_what_a_tool_and_an_agent_say_of_themselves_is_written(tmp_path: Path, m
     assert '@tool(name="get_price", description="Told.")\n@env.task(timeout=timedelta(seconds=3), retries=2)' in written
     assert 'env_vars={"PYTHONHASHSEED": "0", "REGION": "eu"}' in written
     assert 'memory_key="talk"' in written
+
+
+def _task(tmp_path: Path, environment: str, options: str) -> Any:
+    text = f"""
+import datetime
+import flyte
+env = flyte.TaskEnvironment("mine"{environment})
+
+@env.task({options})
+async def price(x: int) -> int:
+    'Told.'
+    return x
+"""
+    return cells(tmp_path, text)["price"]
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [
+        ("", "@env.task"),
+        ("retries=3", "@env.task(retries=3)"),
+        ("retries=3, timeout=60, cache='auto'", "@env.task(cache='auto', retries=3, timeout=60)"),
+        ("timeout=datetime.timedelta(minutes=5), short_name='p'", '@env.task(short_name=\'p\', timeout=timedelta('),
+        ("report=True, interruptible=True", "@env.task(interruptible=True, report=True)"),
+    ],
+)
+def test_options_of_the_users_own_task_are_written(
+    options: str, written: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = _task(tmp_path, "", options)
+    with opened(tmp_path / "state") as hermes:
+        text = module_of(of_tools(hermes, tool(task.func, remote=task)), monkeypatch)["__text__"]
+    (line,) = [line for line in text.splitlines() if line.startswith("@env.task") and "report=True, retries=" not in line]
+    assert line.startswith(written)
+    again: dict[str, Any] = {"flyte": flyte, "timedelta": datetime.timedelta, "env": flyte.TaskEnvironment("other")}
+    exec(f"{line}\nasync def price(x: int) -> int: ...", again)
+    assert str(again["price"].cache.behavior) == str(task.cache.behavior)
+    for name in ("retries", "timeout", "short_name", "report", "interruptible"):
+        assert getattr(again["price"], name) == getattr(task, name)
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "named"),
+    [
+        (", image='ghcr.io/mine:1'", "", "image"),
+        (", image=flyte.Image.from_debian_base().with_pip_packages('pandas')", "retries=2", "image"),
+        (", resources=flyte.Resources(cpu=2), secrets='key'", "", "resources, secrets"),
+        (", env_vars={'A': 'b'}", "", "env_vars"),
+        ("", "pod_template='large'", "pod_template"),
+    ],
+)
+def test_a_task_of_another_environment_is_refused(environment: str, options: str, named: str, tmp_path: Path) -> None:
+    task = _task(tmp_path, environment, options)
+    with opened(tmp_path / "state") as hermes:
+        plan = of_tools(hermes, tool(task.func, remote=task))
+        with pytest.raises(UsageError, match=f"Tool 'price' is a task of your own with {named}, and in the module"):
+            source(plan)
 
 
 @pytest.mark.parametrize("options", [{"toolsets": ["web"]}, {"config": {"a": {"b": 1}}}, {"resources": object()}])
