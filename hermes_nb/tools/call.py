@@ -9,6 +9,7 @@ How a host ends a call that runs:
 - A synchronous body: raise KeyboardInterrupt in its thread (a guarded SIGINT handler on the main thread). The outcome
   is `stopped`, or `timed_out` if `is_late()` then says that the tool's `timeout_s` has passed. The exception may hit
   any line of `run_sync`, not only the body; one that is raised while an earlier one is being handled comes out.
+- So too where the interrupt or the cancellation was replaced on its way out, by an error raised while it was handled.
 - An asynchronous body: cancel the task that awaits `run_async`. Its `timeout_s` is kept here, by the loop's clock, unless
   the host keeps it (`keeps_time=False`), whose clock can stand still while a person is asked.
 - A body that swallows the interrupt or the cancellation and returns has returned: the outcome is `ok`.
@@ -21,6 +22,7 @@ import asyncio
 import contextlib
 import inspect
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from hermes_nb.tools.decorator import Tool
 
 MAX_ITEMS = 10_000  # that are taken from a generator
+_MOST_CAUSES = 100
 _ARGUMENT_HINT = "The tool did not run. Correct the arguments and call it again."
 _RETRY_HINT = "Try again in another way: with other arguments, or with another tool."
 
@@ -108,10 +111,10 @@ def run_sync(
         with _Unforked():
             value = tool.function(*args, **kwargs)
         return call.returned(_collected(value))
-    except KeyboardInterrupt:
-        return call.ended(timed_out(tool.name, tool.timeout_s) if is_late and is_late() else stopped(tool.name))
     except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
-        return call.raised(exc)
+        if not call.came_of(exc, KeyboardInterrupt):
+            return call.raised(exc)
+        return call.ended(timed_out(tool.name, tool.timeout_s) if is_late and is_late() else stopped(tool.name))
 
 
 async def run_async(
@@ -153,15 +156,12 @@ async def run_async(
         return call.returned(value)
     except GeneratorExit:  # the loop is gone and this coroutine with it
         raise
-    except TimeoutError as exc:
-        return call.ended(timed_out(tool.name, tool.timeout_s)) if limit.expired() else call.raised(exc)
-    except KeyboardInterrupt:
-        return call.ended(stopped(tool.name))
-    except asyncio.CancelledError as exc:
-        task = asyncio.current_task()
-        return call.ended(stopped(tool.name)) if task is None or task.cancelling() else call.raised(exc)
     except BaseException as exc:  # noqa: BLE001 - whatever a tool raises is an outcome
-        return call.raised(exc)
+        if limit.expired() and (isinstance(exc, TimeoutError) or call.came_of(exc, asyncio.CancelledError)):
+            return call.ended(timed_out(tool.name, tool.timeout_s))
+        task = asyncio.current_task()
+        is_cancelled = (task is None or task.cancelling()) and call.came_of(exc, asyncio.CancelledError)
+        return call.ended(stopped(tool.name)) if is_cancelled or call.came_of(exc, KeyboardInterrupt) else call.raised(exc)
 
 
 def stopped(tool_name: str) -> ToolOutcome:
@@ -228,7 +228,23 @@ class _Call:
     ) -> None:
         self._tool, self._arguments, self._results, self._masker = tool, arguments, results, masker
         self._draws = draws
+        self._outer = sys.exc_info()[1]  # what whoever calls is handling, which is context of all that is raised here
         self._began_unix_s, self._began_s = time.time(), time.perf_counter()
+
+    def came_of(self, error: BaseException, kind: type[BaseException]) -> bool:
+        """Whether an error of the body is of that kind, or was raised while one was being handled.
+
+        An interrupt may be replaced on its way out: `threading.Condition.wait`, hit at its last line, raises "release
+        unlocked lock" in its place (CPython 3.11), and a cleaning up may fail.
+        """
+        at: BaseException | None = error
+        for _ in range(_MOST_CAUSES):
+            if at is None or at is self._outer:
+                return False
+            if isinstance(at, kind):
+                return True
+            at = at.__context__ or at.__cause__
+        return False
 
     def ended(self, outcome: ToolOutcome) -> ToolOutcome:
         duration_ms = (time.perf_counter() - self._began_s) * 1000

@@ -284,6 +284,41 @@ def test_an_interrupt_in_a_body_is_stopped_and_a_late_one_timed_out():
     assert run_sync(tool(work), "{}", is_late=lambda: False).status == "stopped"
 
 
+def test_an_interrupt_that_was_replaced_on_its_way_out_is_one():
+    def cleans_up():
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise OSError("The connection is closed.")
+
+    assert sync(cleans_up).status == "stopped"
+    assert run_sync(tool(cleans_up, timeout_s=5), "{}", is_late=lambda: True).status == "timed_out"
+
+
+def test_an_interrupt_that_the_caller_is_handling_is_none_of_the_body():
+    def fails():
+        raise OSError("No connection.")
+
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert sync(fails).status == "error"
+
+
+async def test_a_cancelled_or_timed_out_body_that_fails_to_clean_up_is_still_that():
+    async def cleans_up():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            raise OSError("The connection is closed.")
+
+    running = asyncio.create_task(awaited(cleans_up))
+    await asyncio.sleep(0)
+    running.cancel()
+    assert (await running).status == "stopped"
+    assert (await awaited(cleans_up, timeout_s=0.01)).status == "timed_out"
+
+
 def test_an_interrupt_inside_a_group_is_stopped():
     def work() -> None:
         raise BaseExceptionGroup("tasks", [ValueError("x"), KeyboardInterrupt()])
