@@ -6,7 +6,7 @@ import difflib
 import inspect
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolArgumentError
 from hermes_nb.tools import variable
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
 _SHOWN_CHARS = 80  # how much of a wrong value an error shows
 _SHOWN_ERRORS = 6
 _SHOWN_VALUES = 30
-
-
-class Validator(Protocol):
-    """Takes the arguments object; gives (values by field, None, names of the fields that were given)."""
-
-    def validate_json(self, text: str, /, *, context: Any = None) -> Any:
-        """The values of JSON text."""
-
-    def validate_python(self, data: Any, /, *, context: Any = None) -> Any:
-        """The values of a mapping that holds Python objects."""
 
 
 def build(

@@ -13,13 +13,10 @@ import binascii
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from hermes_nb.tools import variable
 from hermes_nb.tools.fallback import has_json_values
-
-if TYPE_CHECKING:
-    from pydantic_core import SchemaValidator
 
 MARK = "hermes_nb"  # key of a node's metadata: what a rewritten node stands for
 
@@ -40,6 +37,16 @@ class Named:
         return {"type": "any", "metadata": {MARK: ("variable", (self._wanted,))}}
 
 
+class Validator(Protocol):
+    """Takes the arguments object; gives (values by field, None, names of the fields that were given)."""
+
+    def validate_json(self, text: str, /, *, context: Any = None) -> Any:
+        """The values of JSON text."""
+
+    def validate_python(self, data: Any, /, *, context: Any = None) -> Any:
+        """The values of a mapping that holds Python objects."""
+
+
 @dataclass(slots=True)
 class Tree:
     """A rewritten schema tree; `variables` is field name to the type (or tuple of types) it names a variable of."""
@@ -48,8 +55,8 @@ class Tree:
     config: Any
     variables: dict[str, Any] = field(default_factory=dict)
 
-    def validator(self) -> SchemaValidator:
-        """Gives (values by field, None, names of the fields that were given)."""
+    def validator(self) -> Validator:
+        """What takes the arguments object by this tree."""
         from pydantic_core import SchemaValidator
 
         return SchemaValidator(self.schema, self.config)

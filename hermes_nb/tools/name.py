@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
 
 from hermes_nb.errors import ToolNameError
 
-if TYPE_CHECKING:
-    from hermes_nb.tools.decorator import Tool
+
+class Named(Protocol):
+    """A function under a name, as `Tool` is."""
+
+    @property
+    def name(self) -> str:
+        """What the model calls it by."""
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What runs."""
+
+
+_Named = TypeVar("_Named", bound=Named)
 
 # OpenAI allows 64 of [A-Za-z0-9_-]; Gemini wants a letter or underscore first. Both together:
 _WELL_FORMED = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -57,13 +69,13 @@ def check(name: str) -> str:
     return name
 
 
-def unique(tools: Iterable[Tool]) -> list[Tool]:
+def unique(tools: Iterable[_Named]) -> list[_Named]:
     """The tools in order, each once; the same tool given twice is kept once.
 
     Raises:
         ToolNameError: Two different functions bear one name; the message says where each is defined.
     """
-    taken: dict[str, Tool] = {}
+    taken: dict[str, _Named] = {}
     for tool in tools:
         other = taken.setdefault(tool.name, tool)
         if other is not tool and other.function != tool.function:
@@ -86,7 +98,7 @@ def _free(name: str) -> str:
     return f"my_{name}"[:64]
 
 
-def _place(tool: Tool) -> str:
+def _place(tool: Named) -> str:
     code = getattr(tool.function, "__code__", None) or getattr(
         getattr(tool.function, "__func__", None), "__code__", None
     )

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic.fields import FieldInfo
 
-    from hermes_nb.tools.argument import Validator
-    from hermes_nb.tools.coreschema import Tree
+    from hermes_nb.tools.coreschema import Tree, Validator
 
 
 @dataclass(frozen=True, slots=True)
