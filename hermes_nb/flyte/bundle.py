@@ -23,11 +23,11 @@ from typing import Any
 
 from hermes_nb import _syntax
 from hermes_nb._require import require
+from hermes_nb.flyte.package_file import PackageFiles, package_files
 
 # Of this package, what a tool's task needs, and what the turn's needs besides.
 TOOL_ROOMS, TURN_ROOMS = ("", "model", "tools", "flyte"), ("engine", "views")
 OFFLINE_ROOM = "engine/offline"
-_SOURCE = frozenset({".py", ".pyc", ".pyi", ".ipynb"})
 _STAMP = (2020, 1, 1, 0, 0, 0)
 
 
@@ -116,7 +116,7 @@ def _with_modules(code: bytes, names: Sequence[str]) -> bytes:
 
 
 def module_files(name: str) -> dict[str, bytes]:
-    """Source files of a local module or package as they are on disk now, by their place in the zip."""
+    """Source and data files of a local module or package as they are on disk now, by their place in the zip."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         return {}
@@ -124,19 +124,22 @@ def module_files(name: str) -> dict[str, bytes]:
     if spec.submodule_search_locations is None:
         return {origin.name: origin.read_bytes()}
     folder = origin.parent
-    return {
-        f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes() for path in sorted(folder.rglob("*.py"))
-    }
+    places = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.py"))}
+    return {f"{name}/{place}": path.read_bytes() for place, path in (places | package_files(folder).taken).items()}
 
 
-def files_left(name: str) -> list[str]:
-    """Files of a local package that do not travel with it (data, templates), by their place in it; hidden ones left out."""
+def has_data(code: bytes) -> bool:
+    """Whether a zip holds data files of a local package, which are read from a folder alone."""
+    with zipfile.ZipFile(io.BytesIO(code)) as archive:
+        return any(not n.endswith(".py") for n in archive.namelist() if not n.startswith("hermes_nb/"))
+
+
+def data_files(name: str) -> PackageFiles:
+    """The data files of a local module: none, unless it is a package."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None or spec.submodule_search_locations is None:
-        return []
-    folder = Path(spec.origin).parent
-    found = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file() and path.suffix not in _SOURCE)
-    return [path.as_posix() for path in found if not any(part[0] in "._" for part in path.parts)]
+        return PackageFiles()
+    return package_files(Path(spec.origin).parent)
 
 
 def _zip(files: Mapping[str, bytes]) -> bytes:

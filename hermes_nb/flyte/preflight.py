@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hermes_nb.flyte import _sdk
+from hermes_nb.flyte import _sdk, package_file
 from hermes_nb.flyte import bundle as bundles
 from hermes_nb.flyte.finding import Finding, Site
 from hermes_nb.flyte.leak import leaks
@@ -126,15 +126,20 @@ def _written(plan: Plan) -> Iterator[Finding]:
 
 def _files_left(plan: Plan) -> Iterator[Finding]:
     for module in plan.spec.local_modules:
-        left = bundles.files_left(module)
-        if left:
-            yield Finding(
-                "files-left",
-                f"Only the Python files of package {module!r} travel; {', '.join(left[:3])}"
-                f"{f' and {len(left) - 3} more' if len(left) > 3 else ''} stay here.",
-                "Read them from a bucket there, or in the notebook, and give the function what it needs of them.",
-                Site(text=f"Package {module}"), is_fatal=False,
-            )  # fmt: skip
+        files = bundles.data_files(module)
+        if not files.left:
+            continue
+        left = [f"{place} ({why})" if why else place for place, why in files.left.items()]
+        over = files.size_bytes > package_file.MAX_BYTES
+        size, most = _size_text(files.size_bytes), _size_text(package_file.MAX_BYTES)
+        reason = f"Its data files are {size}, and {most} would travel: " if over else ""
+        yield Finding(
+            "files-left",
+            f"{reason}{', '.join(left[:3])}{f' and {len(left) - 3} more' if len(left) > 3 else ''}"
+            f" of package {module!r} stay{'s' if len(left) == 1 else ''} here.",
+            "Read them from a bucket there, or in the notebook, and give the function what it needs of them.",
+            Site(text=f"Package {module}"), is_fatal=False,
+        )  # fmt: skip
 
 
 def _sizes(variables: dict[str, Any]) -> dict[str, int]:

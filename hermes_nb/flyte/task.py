@@ -12,7 +12,7 @@ from typing import Any
 
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte import _sdk
-from hermes_nb.flyte.bundle import Bundle, digest
+from hermes_nb.flyte.bundle import Bundle, digest, has_data
 from hermes_nb.flyte.spec import Spec, slug
 
 TYPE_CHECKING = False
@@ -133,15 +133,29 @@ def tool_function(code: bytes, code_name: str, name: str, pickled: bytes, n_retr
 
 
 def _enter_function(code: bytes, name: str) -> Callable[[], None]:
+    """What puts the code on the path: as a zip, or as a folder where data files are to be read from it."""
+    is_folder = has_data(code)
+
     def enter() -> None:
         import pathlib
         import sys
         import tempfile
 
-        path = pathlib.Path(tempfile.gettempdir(), "hermes-nb-" + name + ".zip")
+        path = pathlib.Path(tempfile.gettempdir(), "hermes-nb-" + name + ("" if is_folder else ".zip"))
         if str(path) in sys.path:
             return
-        if not path.exists():
+        if is_folder and not path.exists():
+            import io
+            import shutil
+            import zipfile
+
+            draft = tempfile.mkdtemp()
+            zipfile.ZipFile(io.BytesIO(code)).extractall(draft)
+            try:
+                pathlib.Path(draft).rename(path)
+            except OSError:  # another process was quicker
+                shutil.rmtree(draft, ignore_errors=True)
+        elif not path.exists():
             with tempfile.NamedTemporaryFile(suffix=".zip", delete=False) as file:
                 file.write(code)
             pathlib.Path(file.name).replace(path)

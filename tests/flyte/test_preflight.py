@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import math
 import os
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,11 +22,13 @@ import pytest
 
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte import _sdk
+from hermes_nb.flyte.bundle import digest, dumps
 from hermes_nb.flyte.preflight import checked, preflight
 from hermes_nb.flyte.promote import describe
 from hermes_nb.flyte.runtime import Flyte
 from hermes_nb.flyte.scan import taken_by
 from hermes_nb.flyte.submit import refuse
+from hermes_nb.flyte.task import tool_function
 from hermes_nb.model.agent import Agent, Model
 from hermes_nb.sessions.agent import BoundAgent
 from hermes_nb.sessions.hermes import Hermes
@@ -417,17 +423,68 @@ def test_what_local_modules_import_travels_too(hermes: Hermes, tmp_path: Path, m
     assert "no_such_thing_c" in finding.text
 
 
-def test_data_files_of_a_local_package_are_said_to_stay(
+def _pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str]) -> Any:
+    """A function that uses a local package of these files."""
+    for name, text in {"__init__.py": "", **files}.items():
+        (tmp_path / "my_pack" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "my_pack" / name).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "my_pack", raising=False)
+    return in_notebook("import my_pack\ndef f() -> str:\n    'F.'\n    return my_pack.rates()\n")["f"]
+
+
+READS = """
+from importlib import resources
+from pathlib import Path
+
+def rates():
+    return Path(__file__).with_name("rates.csv").read_text() + resources.files(__name__).joinpath("more/a.json").read_text()
+"""
+
+
+def test_data_files_of_a_local_package_travel_and_are_read_as_here(
     hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("__init__.py", "rates.csv", "more/a.json", "more/b.json", "more/c.json", ".hidden", "__pycache__/x.pyc"):
-        (tmp_path / "my_pack" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "my_pack" / name).write_text("")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    names = in_notebook("import my_pack\ndef f() -> str:\n    'F.'\n    return my_pack.__name__\n")
-    (finding,) = checked(bound(hermes, tool(names["f"])), Flyte()).findings
-    assert (finding.code, finding.is_fatal, finding.where) == ("files-left", False, "Package my_pack")
-    assert "more/a.json, more/b.json, more/c.json and 1 more stay here" in finding.text
+    f = _pack(tmp_path, monkeypatch, {"__init__.py": READS, "rates.csv": "gold,2", "more/a.json": "{}", ".DS_Store": "x"})
+    plan = checked(bound(hermes, tool(f)), Flyte())
+    assert plan.findings == []
+    (data,) = plan.bundle.tools.values()
+    place = tmp_path / "away"
+    place.mkdir()
+    function = tool_function(plan.bundle.code, digest(plan.bundle.code), "f", data, 0)
+    (place / "call.pickle").write_bytes(dumps(function))
+    run = "import asyncio, cloudpickle; print(asyncio.run(cloudpickle.load(open('call.pickle', 'rb'))('{}')))"
+    for _ in range(2):  # the second finds the folder
+        done = subprocess.run(
+            [sys.executable, "-c", run], cwd=place, env={**os.environ, "TMPDIR": str(place), "PYTHONPATH": ""},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert "gold,2{}" in done.stdout, done.stderr
+
+
+def test_keys_links_and_much_data_of_a_local_package_are_said_to_stay(
+    hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere.csv").write_text("x")
+    files = {".env": "A=1", "tls/server.pem": "x", "my_credentials.json": "{}", "rates.csv": "gold,2"}
+    f = _pack(tmp_path, monkeypatch, files)
+    (tmp_path / "my_pack" / "link.csv").symlink_to(tmp_path / "elsewhere.csv")
+    plan = checked(bound(hermes, tool(f)), Flyte())
+    (finding,) = plan.findings
+    assert (finding.code, finding.is_fatal) == ("files-left", False)
+    assert ".env (named as a key or a secret), link.csv (a link out of the package)" in finding.text
+    assert "and 1 more of package 'my_pack' stay here" in finding.text
+    names = set(zipfile.ZipFile(io.BytesIO(plan.bundle.code)).namelist())
+    assert {n for n in names if n.startswith("my_pack/")} == {"my_pack/__init__.py", "my_pack/rates.csv"}
+    (tmp_path / "my_pack" / "big.bin").write_bytes(bytes(2_000_001))
+    (finding,) = checked(bound(hermes, tool(f)), Flyte()).findings
+    assert finding.text.startswith("Its data files are 2.0 MB, and 2.0 MB would travel: big.bin, rates.csv, ")
+
+
+def test_a_key_in_a_data_file_stops_a_promotion(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = _pack(tmp_path, monkeypatch, {"settings.json": '{"key": "sk-or-v1-0123456789abcdef0123456789abcdef"}'})
+    (finding,) = checked(bound(hermes, tool(f)), Flyte()).fatal
+    assert (finding.code, finding.where) == ("secret", "Module my_pack/settings.json")
 
 
 def test_local_modules_travel_as_their_source(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
