@@ -320,7 +320,8 @@ class BoundAgent(AgentTools):
         **options: Unpack[TurnOptions],
     ) -> Turn:
         """Go on with a turn that was cut off and return its handle; any thread (see `resume`)."""
-        from hermes_nb.sessions.order import resumed, to_resume
+        from hermes_nb.sessions.order import resumed
+        from hermes_nb.sessions.resume import to_resume
 
         caller = self.hermes.host.caller(blocks=blocks, background=background)
         if caller.blocks_loop:
@@ -353,7 +354,8 @@ class BoundAgent(AgentTools):
             SessionNotFoundError: No such turn or session, or nothing is unfinished.
             UsageError: It completed, it is another agent's, or the agent changed (the message says what).
         """
-        from hermes_nb.sessions.order import resumed, to_resume
+        from hermes_nb.sessions.order import resumed
+        from hermes_nb.sessions.resume import to_resume
 
         found, session = await self.hermes.io.awaited(to_resume(self, turn_id, live=live))
         caller = self.hermes.host.caller(blocks=False, background=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hermes_nb.errors import UsageError
-from hermes_nb.sessions.resume import Resumable
+from hermes_nb.sessions.resume import Resumable, to_resume
 from hermes_nb.sessions.serving import refuse_nested
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.store.claim import Claim
@@ -164,8 +164,6 @@ async def _cut_off(
     bound: BoundAgent, store: Store, key: str, body: str, turn_id: str, held: Claim | None
 ) -> Found | None:
     """A turn that ended, or was cut off and is now this kernel's; None when another kernel was faster."""
-    from hermes_nb.sessions.order import to_resume
-
     hermes = bound.hermes
     events = await store.events(turn_id=turn_id)
     started = next(e for e in events if e.kind == "turn.started")

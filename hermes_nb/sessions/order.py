@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -15,9 +14,9 @@ from hermes_nb.host.base import Sink
 from hermes_nb.model.agent import OFFLINE
 from hermes_nb.model.content import ContentPart, prompt_text, wire_parts
 from hermes_nb.sessions.budget import checked
+from hermes_nb.sessions.elsewhere import TurnElsewhere
 from hermes_nb.sessions.keyed import Makers, under_key
-from hermes_nb.sessions.profile import profile
-from hermes_nb.sessions.resume import Resumable, attempt_key, find
+from hermes_nb.sessions.resume import Resumable
 from hermes_nb.sessions.serving import refuse_nested
 from hermes_nb.sessions.session import Session, new_id
 from hermes_nb.sessions.turn import Turn
@@ -26,7 +25,6 @@ from hermes_nb.store.claim import Claim
 if TYPE_CHECKING:
     from hermes_nb.model.event import Event
     from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.hermes import Hermes
 
 
 class TurnOptions(TypedDict, total=False):
@@ -100,8 +98,6 @@ def place(
         )
 
     def elsewhere(claim: Claim, session: Session) -> Turn:
-        from hermes_nb.sessions.elsewhere import TurnElsewhere
-
         handle = turn(session, claim.turn_id, TurnElsewhere)
         assert isinstance(handle, TurnElsewhere)
         handle.claim = claim
@@ -135,7 +131,15 @@ def _key(key: object) -> str | None:
 
 
 def again(turn: Turn, sink: Sink) -> Turn:
-    """The turn that `Turn.again` gives; see there."""
+    """Ask a turn's question once more, in its place in the conversation; the new handle, at once.
+
+    Args:
+        turn: The turn that is replaced.
+        sink: Where the new turn shows.
+
+    Raises:
+        UsageError: It has not ended.
+    """
     if not turn.is_done:
         raise UsageError(f"Turn {turn.id} is still {turn.status}. Stop it first.")
     bound, hermes = turn.agent, turn.agent.hermes
@@ -186,40 +190,6 @@ def resumed(
         return _begun(turn)
     finally:
         hermes.resuming.discard(found.turn_id)
-
-
-async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tuple[Resumable, Session]:
-    """The turn that `BoundAgent.resume` means, and its session; on the IO loop."""
-    found = await find(bound.hermes, turn_id, agent=bound.name)
-    if found.agent != bound.name:
-        raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
-    bound.renew_tools()
-    found = found.checked(profile(bound, bound.offered_in(found.session_id)), is_live=live)
-    await _take_attempt(bound.hermes, found)
-    return found, await bound.hermes.reload_session(found.session_id)
-
-
-async def _take_attempt(hermes: Hermes, found: Resumable) -> None:
-    """See that nobody else goes on with the turn: neither another kernel nor another task of this one."""
-    store = await hermes.opened_store()
-    mine = Claim(
-        attempt_key(found.turn_id, found.attempt), new_id("r"), found.session_id, found.turn_id,
-        await asyncio.to_thread(hermes.life.show),
-    )  # fmt: skip
-    held = await store.claim(mine)
-    while held != mine:
-        is_mine = held.owner == mine.owner
-        if _has_begun(hermes, found) if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
-            where = "here already" if is_mine else "in another kernel that is alive"
-            raise UsageError(f"Turn {found.turn_id} is being resumed {where}. Wait for it there.")
-        held = await store.claim(mine, instead_of=held)
-    hermes.resuming.add(found.turn_id)
-
-
-def _has_begun(hermes: Hermes, found: Resumable) -> bool:
-    """Whether the attempt that was claimed here is under way, or was."""
-    begun = (t for t in hermes.turns if t.id == found.turn_id and t.is_here)
-    return found.turn_id in hermes.resuming or any(t.attempt >= found.attempt for t in begun)
 
 
 def _begun(turn: Turn) -> Turn:

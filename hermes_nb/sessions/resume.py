@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.errors import SessionNotFoundError, UsageError
 from hermes_nb.model.event import Event
 from hermes_nb.sessions import journal, start_note
-from hermes_nb.sessions.profile import differences
+from hermes_nb.sessions.profile import differences, profile
+from hermes_nb.sessions.session import Session, new_id
+from hermes_nb.store.claim import Claim
 
 if TYPE_CHECKING:
+    from hermes_nb.sessions.agent import BoundAgent
     from hermes_nb.sessions.hermes import Hermes
 
 
@@ -143,6 +146,40 @@ async def _refuse_running_elsewhere(hermes: Hermes, turn_id: str, holder: Path |
         raise UsageError(
             f"Turn {turn_id} runs in another kernel that is alive. Wait for it there, or shut that kernel down first."
         )
+
+
+async def to_resume(bound: BoundAgent, turn_id: str | None, *, live: bool) -> tuple[Resumable, Session]:
+    """The turn that `BoundAgent.resume` means, and its session; on the IO loop."""
+    found = await find(bound.hermes, turn_id, agent=bound.name)
+    if found.agent != bound.name:
+        raise UsageError(f"Turn {found.turn_id} is one of agent {found.agent!r}, not of {bound.name!r}.")
+    bound.renew_tools()
+    found = found.checked(profile(bound, bound.offered_in(found.session_id)), is_live=live)
+    await _take_attempt(bound.hermes, found)
+    return found, await bound.hermes.reload_session(found.session_id)
+
+
+async def _take_attempt(hermes: Hermes, found: Resumable) -> None:
+    """See that nobody else goes on with the turn: neither another kernel nor another task of this one."""
+    store = await hermes.opened_store()
+    mine = Claim(
+        attempt_key(found.turn_id, found.attempt), new_id("r"), found.session_id, found.turn_id,
+        await asyncio.to_thread(hermes.life.show),
+    )  # fmt: skip
+    held = await store.claim(mine)
+    while held != mine:
+        is_mine = held.owner == mine.owner
+        if _has_begun(hermes, found) if is_mine else await asyncio.to_thread(hermes.life.is_alive, held.owner):
+            where = "here already" if is_mine else "in another kernel that is alive"
+            raise UsageError(f"Turn {found.turn_id} is being resumed {where}. Wait for it there.")
+        held = await store.claim(mine, instead_of=held)
+    hermes.resuming.add(found.turn_id)
+
+
+def _has_begun(hermes: Hermes, found: Resumable) -> bool:
+    """Whether the attempt that was claimed here is under way, or was."""
+    begun = (t for t in hermes.turns if t.id == found.turn_id and t.is_here)
+    return found.turn_id in hermes.resuming or any(t.attempt >= found.attempt for t in begun)
 
 
 async def _events(hermes: Hermes, wanted: str | None, agent: str | None) -> list[Event]:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from hermes_nb.host.base import Sink
 from hermes_nb.model.event import Event
 from hermes_nb.sessions.course import TurnCourse
 from hermes_nb.sessions.result import RunResult
@@ -131,19 +130,6 @@ class Turn(TurnCourse):
     def pending(self) -> list[dict[str, Any]]:
         """Open requests for approval or an answer: dicts with request_id, question, name, arguments, choices."""
         return self._serving.pending()
-
-    def again(self, sink: Sink) -> Turn:
-        """Ask the same once more, in this turn's place in the conversation; the new handle, at once.
-
-        Args:
-            sink: Where the new turn shows.
-
-        Raises:
-            UsageError: It has not ended.
-        """
-        from hermes_nb.sessions.order import again
-
-        return again(self, sink)
 
     async def resume(self, *, live: bool = False) -> Turn:
         """Go on with this turn after its worker or kernel was killed (see `BoundAgent.resume`)."""

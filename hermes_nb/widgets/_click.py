@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import HermesNbError, UsageError
+from hermes_nb.sessions.order import again
 
 if TYPE_CHECKING:
     from hermes_nb.host.base import Sink
@@ -42,7 +43,7 @@ def act(
             turn.approve(str(message.get("id")), str(message.get("answer")))
             return True, ""
         if what == "retry":
-            turn.again(sink)
+            again(turn, sink)
             return True, ""
         if what == "fork":
             return _fork(turn)
