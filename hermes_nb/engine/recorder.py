@@ -66,7 +66,7 @@ class Recorder:
         self.span_id = span_id or turn_id
         self._parent = parent
         self.session_id, self.turn_id, self.attempt = session_id, turn_id, attempt
-        self.started = time.monotonic()
+        self.started_at_unix_s, self.started = time.time(), time.monotonic()
         self.broken: JournalError | None = None
         self._name = ""
         self.seen: list[tuple[str, Mapping[str, Any]]] = []

@@ -272,7 +272,7 @@ class Turn:
         if kind == "turn.stopped":
             data["reason"] = end.reason
         tally, totals = recorder.tally, recorder.tally.totals()
-        data |= totals | {"duration_ms": recorder.duration_ms()}
+        data |= totals | {"started_at_unix_s": recorder.started_at_unix_s, "duration_ms": recorder.duration_ms()}
         data |= {"n_model_calls": tally.n_model_calls, "n_tool_calls": tally.n_tool_calls}
         recorder.emit(kind, data, unrecorded=recorder.broken is not None)
         raw = {k: v for k, v in result.items() if k != "messages" and _is_plain(v)}

@@ -23,9 +23,9 @@ monotonic clock. Kinds and the keys of `data`, `?` where a key may be missing (m
 | `warning` | message, code |
 | `flyte.run` | phase, run?, attempt?, url?, report? (a local run's file); told by the notebook's side of a run of Flyte |
 | `flyte.log` | lines: the last ones of the run's log, which replace those of the event before |
-| `turn.completed` | text, status (`completed`, `max_turns`, ...), usage?, cost_usd?, cost_status?, duration_ms, n_model_calls, n_tool_calls |
-| `turn.failed` | text (partial), error, error_type, hint?, code?, duration_ms, usage? |
-| `turn.stopped` | text (partial), status (`stopped`, `timed_out`), reason, duration_ms, usage? |
+| `turn.completed` | text, status (`completed`, `max_turns`, ...), usage?, cost_usd?, cost_status?, started_at_unix_s?, duration_ms, n_model_calls, n_tool_calls |
+| `turn.failed` | text (partial), error, error_type, hint?, code?, started_at_unix_s?, duration_ms, usage? |
+| `turn.stopped` | text (partial), status (`stopped`, `timed_out`), reason, started_at_unix_s?, duration_ms, usage? |
 
 `usage` holds counts of tokens: input_tokens (all that was sent, cached included), output_tokens (reasoning included),
 cache_read_tokens?, cache_write_tokens?, reasoning_tokens?. An unknown kind is kept and shown, never dropped.

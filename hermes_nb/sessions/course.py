@@ -79,7 +79,7 @@ class TurnCourse:
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._wake = WakeUp()
-        self._began_s = time.perf_counter()
+        self._began_unix_s, self._began_s = time.time(), time.perf_counter()
         self._tools = agent.offered_in(session.id)
         self._said_of_tools: list[str] = []
         self._serving = ToolServing(self, self._tools, caller)
@@ -355,7 +355,8 @@ class TurnCourse:
         if any(e.is_turn_end for e in self._log.events):
             self._end()
             return
-        self.emit(kind, {**data, "duration_ms": (time.perf_counter() - self._began_s) * 1000})
+        lasted_ms = (time.perf_counter() - self._began_s) * 1000
+        self.emit(kind, {**data, "started_at_unix_s": self._began_unix_s, "duration_ms": lasted_ms})
         self._end()
 
     def _begin_here(self) -> None:

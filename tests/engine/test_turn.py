@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from hermes_nb.engine.endpoint import ToolCall
+from hermes_nb.model.event import Event
+from hermes_nb.model.span import fold
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -22,3 +26,21 @@ def test_turn_calls_a_tool_of_the_kernel_and_answers(shared: Worker, script: Scr
     ]  # fmt: skip
     assert shared.text_streamed(done["turn_id"]) == "Hello there."
     assert script.requests[-1].messages[-1]["content"] == '{"sum": "1"}'
+
+
+def test_a_turn_that_waited_for_its_agent_is_over_when_its_log_says_so(
+    spawn: Callable[..., Worker], script: Script
+) -> None:
+    script.in_turn(["hi"], ["again"])
+    worker = spawn()
+    worker.bind(script.url, is_awaited=False)
+    ids = [worker.run("hi")["turn_id"], worker.run("again")["turn_id"]]
+    first, second = (span for span in fold(_log(worker, ids)) if span.kind == "turn")
+    end = worker.events(ids[0], "turn.completed")[0]
+    assert first.end_unix_s == pytest.approx(end["at_unix_s"], abs=0.05)
+    assert first.duration_ms == end["data"]["duration_ms"]
+    assert first.end_unix_s <= second.start_unix_s
+
+
+def _log(worker: Worker, turn_ids: list[str]) -> list[Event]:
+    return [Event.from_dict(e) for turn_id in turn_ids for e in worker.events(turn_id)]
