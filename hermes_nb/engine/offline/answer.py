@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from hermes_nb.engine.offline.plan import Step
@@ -19,6 +19,7 @@ NOTE = "*Offline model: it matches words with tools and has no understanding of 
 _WHY = re.compile(
     r"\b(?:why|explain|interpret|recommend|advise|opinion|should (?:i|we)|conclusions?|insights?|compare)\b", re.I
 )
+_LEFT_OUT = re.compile(r"\.\.\. [\d,]+ of (?P<n>[\d,]+) \w+ left out")  # how a tool's result ends that was cut
 _GREETING = re.compile(r"\s*(?:hi|hello|hey|good (?:morning|day|evening|afternoon))\b[\s!.,]*$", re.I)
 _THANKS = re.compile(r"\s*(?:thanks?|thank you|cheers|great|perfect|ok|okay)\b[^?]{0,40}$", re.I)
 _WHO = re.compile(r"\b(?:who|what) are you\b|\bwhat can you do\b|\bhelp\b|\bwhich tools\b|\bwhat tools\b", re.I)
@@ -85,19 +86,19 @@ def _one(done: Done) -> str:
     call = f"`{done.name}({_arguments(done.arguments)})`"
     if done.error:
         return f"{call} failed: {_line(done.error, 400)}"
-    result = _table_like(done.result)
+    result, n = _whole(_table_like(done.result))
     if isinstance(result, list) and result and all(isinstance(r, dict) for r in result):
-        return f"{call} returned {_count(len(result), 'row')}:\n\n{_table(result)}"
+        return f"{call} returned {_count(n, 'row')}:\n\n{_table(result)}{_cut(n, result)}"
     if isinstance(result, list):
-        if not result:
+        if not n:
             return f"{call} returned an empty list."
         listed = "\n".join(f"- {_line(_inline(v), 200)}" for v in result[:MAX_ROWS])
-        return f"{call} returned {_count(len(result), 'item')}:\n\n{listed}{_cut(len(result))}"
+        return f"{call} returned {_count(n, 'item')}:\n\n{listed}{_cut(n, result)}"
     if isinstance(result, dict):
-        if not result:
+        if not n:
             return f"{call} returned nothing."
         listed = "\n".join(f"- **{_cell(k)}**: {_nested(v)}" for k, v in list(result.items())[:MAX_ROWS])
-        return f"{call} returned:\n\n{listed}{_cut(len(result))}"
+        return f"{call} returned:\n\n{listed}{_cut(n, result)}"
     if result is None or result == "":
         return f"{call} ran and returned nothing."
     if isinstance(result, str) and ("\n" in result or len(result) > 200):
@@ -109,20 +110,33 @@ def _one(done: Done) -> str:
     return f"{call} gives **{text}**."
 
 
+def _whole(result: Any) -> tuple[Any, int]:
+    """A list or an object without the mark that says how much of it was left out, and how much there was in all."""
+    mark: Any = None
+    if isinstance(result, list) and result:
+        mark = result[-1]
+    elif isinstance(result, dict):
+        mark = result.get("...")
+    if not isinstance(mark, str) or not (left_out := _LEFT_OUT.match(mark)):
+        return result, len(result) if isinstance(result, list | dict) else 0
+    rest = result[:-1] if isinstance(result, list) else {k: v for k, v in result.items() if k != "..."}
+    return rest, int(left_out["n"].replace(",", ""))
+
+
 def _table_like(result: Any) -> Any:
-    """Frames and series as rows, where the tool's result is the form they are sent in."""
+    """Frames and series as rows, where the tool's result is the form they are sent in; what they lack is still last."""
     if not isinstance(result, dict):
         return result
     columns, rows = result.get("columns"), result.get("rows")
     if isinstance(columns, dict) and isinstance(rows, list) and "shape" in result:
         index = result.get("index")
         names = [*(index if isinstance(index, list) else []), *columns]
-        found = [dict(zip(names, r, strict=False)) for r in rows if isinstance(r, list)]
+        found = [dict(zip(names, r, strict=False)) if isinstance(r, list) else r for r in rows]
         return found if found else result
     values = result.get("values")
     if result.get("type") == "Series" and isinstance(values, list) and isinstance(result.get("index"), list):
         names = [*result["index"], result.get("name") or "value"]
-        return [dict(zip(names, v, strict=False)) for v in values if isinstance(v, list)] or result
+        return [dict(zip(names, v, strict=False)) if isinstance(v, list) else v for v in values] or result
     return result
 
 
@@ -134,11 +148,12 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
         "| " + " | ".join("---:" if n in numeric else "---" for n in names) + " |",
         *("| " + " | ".join(_cell(_inline(r.get(n))) if n in r else "" for n in names) + " |" for r in rows[:MAX_ROWS]),
     ]
-    return "\n".join(lines) + _cut(len(rows))
+    return "\n".join(lines)
 
 
-def _cut(n: int) -> str:
-    return f"\n\n… and {n - MAX_ROWS:,} more." if n > MAX_ROWS else ""
+def _cut(n: int, shown: Collection[Any]) -> str:
+    left = n - min(len(shown), MAX_ROWS)
+    return f"\n\n… and {left:,} more." if left > 0 else ""
 
 
 def _count(n: int, noun: str) -> str:

@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from hermes_nb.engine.offline.scene import Scene
 from hermes_nb.engine.offline.thesaurus import similarity
 from hermes_nb.engine.offline.unit import convert
 from hermes_nb.engine.offline.words import number_word, split_name, stem, tokens
+from hermes_nb.tools.result import to_content
 from tests.engine.offline.cases import TUNED, tool_of
 
 TODAY = "2025-01-15"  # a Wednesday
@@ -199,12 +201,35 @@ def test_any_prompt_gets_a_reply(prompt, first):
 @settings(max_examples=60, deadline=None)
 @given(JSON)
 def test_any_result_gets_an_answer(result):
+    assert _answer_to(json.dumps(result))
+
+
+def _answer_to(content):
     call = {"id": "c", "type": "function", "function": {"name": "roll_dice", "arguments": "{}"}}
     messages = [
         {"role": "user", "content": "Throw a die"},
         {"role": "assistant", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c", "content": json.dumps(result)},
+        {"role": "tool", "tool_call_id": "c", "content": content},
     ]
     text, calls = reply(messages, [tool_of('roll_dice(sides: int = 6) "Roll dice."')])
-    assert text
     assert calls == []
+    return text
+
+
+@pytest.mark.parametrize(
+    ("value", "counted", "rest"),
+    [
+        (pd.DataFrame({"a": range(2_000_000)}), "2,000,000 rows", "1,999,970"),
+        (pd.Series(range(90_000), index=[f"n{i}" for i in range(90_000)], name="a"), "90,000 rows", "89,970"),
+        ([{"a": i} for i in range(10_000)], "10,000 rows", "9,970"),
+        (list(range(100_000)), "100,000 items", "99,970"),
+        ({f"k{i}": i for i in range(10_000)}, "", "9,970"),
+        (list(range(31)), "31 items", "1"),
+    ],
+    ids=["frame", "series", "records", "list", "mapping", "not cut"],
+)
+def test_of_a_result_that_was_cut_the_whole_is_counted(value, counted, rest):
+    text = _answer_to(to_content(value)[0])
+    assert f"returned {counted}".rstrip() + ":" in text
+    assert f"… and {rest} more." in text
+    assert "left out" not in text
