@@ -22,6 +22,7 @@ HEADING = "Hermes agent"
 PROMPT_CHARS = 160
 ANSWER_CHARS = 240
 FINAL_CHARS = 300
+WARNING_CHARS = 1_500  # a warning ends with what to do, and not every view opens what it cut
 ERROR_CHARS = 200
 MAX_CHARS = 20_000
 
@@ -284,7 +285,8 @@ def _error(span: Span) -> str:
 
 def _note_row(note: Note) -> Row:
     icon, label = _NOTES.get(note.kind, ("•", note.kind))
-    pieces = [Piece("", note.text, FINAL_CHARS, is_code=False)] if note.text else []
+    limit = WARNING_CHARS if note.kind == "warning" else FINAL_CHARS
+    pieces = [Piece("", note.text, limit, is_code=False)] if note.text else []
     if note.url.startswith(("https://", "http://")):
         pieces.append(Piece(" · ", note.url, FINAL_CHARS, is_code=False, url=note.url))
     return Row(kind="note", icon=icon, label=label, detail=tuple(pieces))

@@ -92,6 +92,17 @@ def test_each_attempt_has_its_heading() -> None:
     assert [(h.label, h.meta) for h in headings] == [("Hermes agent", ""), ("Hermes agent", "attempt 2")]
 
 
+def test_a_warning_is_shown_to_its_end() -> None:
+    log = Log()
+    log.turn("x")
+    what_to_do = "%hermes tools refresh takes the new form."
+    log.put("warning", message="Tool plot was redefined. " + "It was told otherwise. " * 30 + what_to_do, code="tool")
+    log.put("steer.received", text="s" * 400, applied=True)
+    shown = lines(log.events)
+    assert shown[1].endswith(what_to_do)
+    assert shown[2].endswith("... (+100)")
+
+
 def test_several_turns_have_their_prompts_in_the_headings() -> None:
     log = Log()
     for turn in ("t1", "t2"):
