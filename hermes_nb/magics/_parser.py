@@ -156,7 +156,15 @@ class Parser(argparse.ArgumentParser):
                 if name in self.options:
                     is_value = "=" not in text and self.takes_value(name)
                 elif not (text[:2] in self.options and text[1] != "-"):  # -oNAME
-                    self.error(f"unknown option {name}.{near(name, list(self.options))}")
+                    self.error(f"unknown option {name}.{self._meant(name)}")
+
+    def _meant(self, option: str) -> str:
+        """What an unknown option was meant for: the argument of that name or initial, else the option nearest to it."""
+        for action in self.positionals:
+            value = str(action.metavar or action.dest)
+            if option.lower() in (f"--{value}".lower(), f"-{value[0]}".lower()):
+                return f" {value} is written without it: %hermes {self.name} {value}"
+        return near(option, list(self.options))
 
     def error(self, message: str) -> NoReturn:
         """Raise a UsageError that names the sub-command and where its help is."""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from hermes_nb.errors import UsageError
@@ -116,3 +118,19 @@ def test_names_of_a_list_lose_their_spaces() -> None:
 
 def test_a_count_is_a_whole_number() -> None:
     assert positive_count("3") == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "hint"),
+    [
+        ("timeline", "--session s-3f2a", r"Unknown option --session\. SESSION is written without it: %hermes timeline S"),
+        ("timeline", "-s s-3f2a", r"Unknown option -s\. SESSION is written without it: %hermes timeline SESSION\."),
+        ("fork", "--session=s-3f2a", r"SESSION is written without it: %hermes fork SESSION\."),
+        ("stop", "--turn t-1", r"turn is written without it: %hermes stop turn\."),
+        ("agent", "--name analyst", r"NAME is written without it: %hermes agent NAME\."),
+        ("timeline", "--sav x.html", r"Did you mean '--save'\?"),
+    ],
+)
+def test_an_argument_written_as_an_option_is_recognized(name: str, line: str, hint: str) -> None:
+    with pytest.raises(UsageError, match=hint):
+        import_module(f"hermes_nb.magics.subcommands.{name}").parser().read(line)
