@@ -173,6 +173,8 @@ class HermesMagic:
         from hermes_nb.magics.subcommands import help as helping
 
         name, rest = _subcommand.split(line)
+        if not name and cell is not None and cell.strip():
+            raise UsageError("%%hermes names no sub-command: nothing was sent. To ask what the cell holds: %%hermes run")
         if not name or name in ("-h", "--help"):
             print(helping.overview())
             return None

@@ -54,6 +54,7 @@ def test_no_sub_command_means_help(run: Run, source: str) -> None:
         ("%%hermes run", "The question is empty: nothing was sent. Write it below the %%hermes run line."),
         ("%%hermes run\n \n\t\n", "The question is empty: nothing was sent."),
         ("%%hermes run -a x Which one?\nAnd why?", "'Which one?' stands on the %%hermes run line"),
+        ("%%hermes\nWhich customers?", "%%hermes names no sub-command: nothing was sent."),
         ("%%hermes last\nbody", "%hermes last takes no cell. Write it as a line: %hermes last ..."),
         ("%hermes run --nope hi", "Unknown option --nope."),
         ("%hermes run -a nobody hi", "No agent named 'nobody'. Known: none. Make one: nobody = Agent('nobody')"),
