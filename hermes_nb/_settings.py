@@ -60,7 +60,7 @@ def replay_goes_live() -> bool:
 
 
 def wants_widgets() -> bool:
-    """Whether turns may show as widgets: HERMES_NB_WIDGETS=0 says no."""
+    """Whether turns and timelines may show as widgets: HERMES_NB_WIDGETS=0 says no."""
     return (variable("HERMES_NB_WIDGETS") or "").lower() not in ("0", "no", "off", "false")
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb import _settings
 from hermes_nb._daemon import daemon
 from hermes_nb._require import lack_of_widgets, require
 from hermes_nb.host.timer import Timer
@@ -156,11 +157,13 @@ class Timeline:
         return self._box
 
     def show(self) -> None:
-        """Show it in the running cell: as a widget in a notebook, as it is now without the extra, as text elsewhere."""
+        """Show it in the running cell: as a widget in a notebook, as it is now where widgets are missing or turned off,
+        as text elsewhere."""
         here = place()
+        wants_widget = _settings.wants_widgets()
         if here is None:
             print(self.text)
-        elif here.can_update and not (lacking := lack_of_widgets()):
+        elif here.can_update and wants_widget and not (lacking := lack_of_widgets()):
             self._place = here
             if here.between is not None:
                 here.between.before_end(self._settle)
@@ -168,7 +171,7 @@ class Timeline:
             here.show({**beside, **view_bundle(self.widget)})
         else:
             here.show(self.bundle())
-            if here.can_update:
+            if here.can_update and wants_widget:
                 print(f"Shown as it is now: {lacking}. For the widget: %pip install 'hermes-nb[widgets]'", file=sys.stderr)
 
     def _ipython_display_(self) -> None:

@@ -132,3 +132,15 @@ def test_without_the_extra_it_is_shown_as_it_is_and_names_the_pip_line(ran: Kern
         assert "It is 42." in ran.ok("%hermes timeline --as text").out
     finally:
         ran.ok("_require._version = version\nif sys.modules.get('anywidget', 1) is None:\n    del sys.modules['anywidget']")
+
+
+def test_where_widgets_are_turned_off_it_is_shown_as_it_is(ran: Kernel) -> None:
+    ran.ok("import os\nos.environ['HERMES_NB_WIDGETS'] = '0'")
+    try:
+        shown = ran.ok("%hermes timeline")
+        assert VIEW not in shown.shown[0]
+        assert "It is 42." in shown.shown[0]["text/html"]
+        assert shown.err == ""
+    finally:
+        ran.ok("del os.environ['HERMES_NB_WIDGETS']")
+    assert VIEW in ran.ok("%hermes timeline").shown[0]
