@@ -80,10 +80,10 @@ class RunResult:
         return f"RunResult({self.status}, {head!r}, session={self.session_id}, turn={self.turn_id})"
 
     def __str__(self) -> str:
-        """The text that scripts and terminals show: answer, rows, total line."""
+        """The text that scripts and terminals show: answer, rows, total line; how to answer where the turn waits for it."""
         from hermes_nb.views.text import render
 
-        return render(self.events)
+        return "\n\n".join(part for part in (render(self.events), self.problem) if part)
 
     @property
     def _end(self) -> Mapping[str, Any]:

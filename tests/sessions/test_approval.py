@@ -72,6 +72,7 @@ async def test_a_result_that_waits_for_an_answer_says_how_to_give_it(make: Make)
     how = f"%hermes approve {request_id} (or --deny); in Python turn.approve({request_id!r})"
     said = f"May the agent call send? Answer with {how}"
     assert said in str(result.error)
+    assert str(result).endswith(f"\n\n{result.error}")
     with pytest.raises(TurnUnfinishedError, match="May the agent call send"):
         result.raise_for_status()
     answered = await _answered(bound, "once")
