@@ -13,6 +13,7 @@ from hermes_nb.errors import MissingPackageError
 EXTRAS = {
     "flyte": "flyte",
     "flyteplugins": "flyte",
+    "cloudpickle": "flyte",
     "ipywidgets": "widgets",
     "anywidget": "widgets",
     "jupyterlab": "lab",

@@ -23,6 +23,7 @@ from typing import Any
 
 from hermes_nb import _syntax
 from hermes_nb._require import require
+from hermes_nb.errors import MissingPackageError
 from hermes_nb.flyte.package_file import PackageFiles, package_files
 
 # Of this package, what a tool's task needs, and what the turn's needs besides.
@@ -64,9 +65,15 @@ def dumps(value: Any) -> bytes:
 
 
 def pickled(value: Any) -> bytes | None:
-    """The value's pickle; None when it can't be pickled, whatever it raises then."""
+    """The value's pickle; None when it can't be pickled, whatever it raises then.
+
+    Raises:
+        MissingPackageError: What pickles is not installed, which says nothing about the value.
+    """
     try:
         return dumps(value)
+    except MissingPackageError:
+        raise
     except Exception:  # noqa: BLE001 - anything may be raised by what an object does when it is pickled
         return None
 

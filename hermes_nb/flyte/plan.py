@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from typing import Any
 
+from hermes_nb.errors import MissingPackageError
 from hermes_nb.flyte import bundle as bundles
 from hermes_nb.flyte.bundle import Bundle
 from hermes_nb.flyte.finding import Finding, Site
@@ -92,6 +93,8 @@ def plan_of(bound: BoundAgent, config: Flyte) -> Plan:
         shipped = _shipped(tool)
         try:
             pickles[name] = bundles.dumps(shipped)
+        except MissingPackageError:
+            raise
         except Exception as exc:  # noqa: BLE001 - whatever an object raises when it is pickled, it is a finding
             findings += _unpicklable(tool, taken[name], exc)
             continue

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hermes_nb.errors import MissingPackageError
 from hermes_nb.flyte import bundle
+from hermes_nb.flyte.plan import plan_of
+from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.model.agent import Agent, Model
+from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.tools.decorator import tool
 
 IMPORT = """
 import importlib, sys, zipfile
@@ -49,3 +56,19 @@ def test_every_module_of_a_room_travels(room: str) -> None:
     archive = bundle.source_zip(of_turn=True, with_offline=True)
     for path in (root / room).rglob("*.py"):
         assert f"hermes_nb/{path.relative_to(root).as_posix()}".encode() in archive
+
+
+def test_without_the_extra_no_tool_and_no_value_is_to_blame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @tool
+    def double(n: int) -> int:
+        """Twice."""
+        return 2 * n
+
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    cure = r"cloudpickle is not installed; .*%pip install 'hermes-nb\[flyte\]'"
+    with pytest.raises(MissingPackageError, match=cure):
+        bundle.pickled(2)
+    with closing(Hermes.open_local(state=tmp_path)) as hermes:
+        bound = hermes.bind(Agent("a", model=Model("m", "custom", "https://models.example/v1"), tools=[double]))
+        with pytest.raises(MissingPackageError, match=cure):
+            plan_of(bound, Flyte(mode="local"))
