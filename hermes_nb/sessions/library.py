@@ -282,7 +282,8 @@ def write_whole(path: Path, text: str) -> None:
         draft.write_text(text, encoding="utf-8")
         draft.replace(path)
     except OSError as exc:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise StoreError(f"The file {str(path)!r} can't be written: {exc.strerror or exc}. Choose another place.") from exc
 
 

@@ -127,11 +127,16 @@ class Timeline:
         return self.bundle()["text/plain"]
 
     def save(self, path: str | Path) -> Path:
-        """Write the log as one HTML page that needs no network and no kernel; returns its path."""
+        """Write the log as one HTML page that needs no network and no kernel; returns its path.
+
+        Raises:
+            StoreError: It can't be written; folders that are not there are made.
+        """
+        from hermes_nb.sessions.library import write_whole
         from hermes_nb.views.page import render
 
         target = Path(path)
-        target.write_text(render(self.events), encoding="utf-8")
+        write_whole(target, render(self.events))
         return target
 
     def _now(self) -> float | None:

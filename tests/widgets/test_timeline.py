@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import hermes_nb
-from hermes_nb.errors import MissingPackageError, UsageError
+from hermes_nb.errors import MissingPackageError, StoreError, UsageError
 from hermes_nb.host.timer import Timer
 from hermes_nb.views.page import read_report
 from hermes_nb.widgets import _view
@@ -216,6 +216,14 @@ def test_several_sources_are_one_timeline() -> None:
     both = timeline(load("plain"), other.events)
     assert repr(both) == "<Timeline: 5 spans>"
     assert list(both.frame().agent.unique()) == ["analyst", "scout"]
+
+
+def test_a_page_is_saved_into_a_folder_that_was_not_there_or_the_place_is_named(tmp_path: Path) -> None:
+    shown = timeline(load("plain"))
+    assert shown.save(tmp_path / "new" / "session.html").is_file()
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(StoreError, match=r"taken/session\.html' can't be written: .*Choose another place\."):
+        shown.save(tmp_path / "taken" / "session.html")
 
 
 def test_it_is_saved_as_a_page(tmp_path: Path) -> None:
