@@ -58,8 +58,9 @@ def near(name: str, known: list[str]) -> str:
     """` Did you mean 'x'?` with the known name nearest to `name`; "" when none is near."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    bare = {k.lstrip("-"): k for k in reversed(known)}  # the dashes that all options share make no likeness
+    close = difflib.get_close_matches(name.lstrip("-"), bare, n=1, cutoff=0.6)
+    return f" Did you mean {bare[close[0]]!r}?" if close else ""
 
 
 class Parser(argparse.ArgumentParser):

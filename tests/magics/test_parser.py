@@ -128,6 +128,7 @@ def test_a_count_is_a_whole_number() -> None:
         ("fork", "--session=s-3f2a", r"SESSION is written without it: %hermes fork SESSION\."),
         ("stop", "--turn t-1", r"turn is written without it: %hermes stop turn\."),
         ("agent", "--name analyst", r"NAME is written without it: %hermes agent NAME\."),
+        ("timeline", "--model gpt", r"Unknown option --model\. See"),
         ("timeline", "--sav x.html", r"Did you mean '--save'\?"),
     ],
 )
