@@ -64,7 +64,7 @@ class Toolbox:
         self._by_span: dict[str, Call] = {}
         self._inside: set[Call] = set()
         self._lock = threading.Lock()
-        self.is_abandoned = False
+        self.is_abandoned, self._why_abandoned = False, ""
 
     def open_batch(self, key: str, tool_calls: Sequence[Mapping[str, str]]) -> None:
         """The model asked for these calls; `key` names the response, the same in each attempt."""
@@ -144,7 +144,8 @@ class Toolbox:
         if self._recorder.broken is not None:
             raise self._recorder.broken
         if call.message is None:
-            text = json.dumps({"error": f"{call.name} was stopped by the user."})
+            how = _STOPPED.get(self._why_abandoned, "by the user")
+            text = json.dumps({"error": f"{call.name} was stopped {how}."})
             self._outbox.send("tool.abandon", turn_id=self._recorder.turn_id, call_id=call.span_id)
             self._record(call, {"status": "stopped", "result": text})
             return text
@@ -203,10 +204,10 @@ class Toolbox:
         finally:
             call.done.set()
 
-    def abandon(self) -> None:
-        """Nobody waits any more: pending calls return at once."""
+    def abandon(self, reason: str) -> None:
+        """Nobody waits any more: pending calls return at once, and say why the turn was stopped."""
         with self._lock:
-            self.is_abandoned = True
+            self.is_abandoned, self._why_abandoned = True, reason
             for call in self._by_span.values():
                 call.done.set()
 
@@ -293,6 +294,7 @@ class Toolbox:
         self._recorder.emit("tool.completed", body, span_id=call.span_id, kept=kept)
 
 
+_STOPPED = {"timeout": "at the time limit of the turn", "closed": "when its kernel or Hermes closed"}
 _PASSED = ("result_chars", "started_at_unix_s", "duration_ms", "error_type", "error")
 
 

@@ -100,9 +100,9 @@ class Turn:
             self._stop_reason = reason
             agent = self._agent
             strands = list(self._strands.values())
-        self._toolbox.abandon()
+        self._toolbox.abandon(reason)
         for strand in strands:
-            strand.toolbox.abandon()
+            strand.toolbox.abandon(reason)
         self._questions.close()
         if agent is not None:
             agent.interrupt()
@@ -321,9 +321,9 @@ class Turn:
         )  # fmt: skip
         with self._lock:
             self._strands[child_session_id] = strand
-            is_stopped = self._stop_reason is not None
-        if is_stopped:
-            strand.toolbox.abandon()
+            stop_reason = self._stop_reason
+        if stop_reason is not None:
+            strand.toolbox.abandon(stop_reason)
         recorder.start_agent(name, task)
 
     def on_returned(self, child_session_id: str, text: str, status: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -118,6 +119,25 @@ def test_the_clock_stops_a_turn_too(worker: Worker, script: Script) -> None:
     assert (done["status"], done["text"]) == ("timed_out", "So far")
     last = worker.events(done["turn_id"])[-1]
     assert (last["kind"], last["data"]["status"], last["data"]["reason"]) == ("turn.stopped", "timed_out", "timeout")
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        ("user", "never was stopped by the user."),
+        ("interrupt", "never was stopped by the user."),
+        ("timeout", "never was stopped at the time limit of the turn."),
+        ("closed", "never was stopped when its kernel or Hermes closed."),
+    ],
+)
+def test_the_model_is_told_who_stopped_a_tool(worker: Worker, script: Script, reason: str, said: str) -> None:
+    script.in_turn([ToolCall("c1", "never", '{"x":"1"}')])
+    turn_id = worker.start("x", agent_id="stopper", tools=TOOLS)
+    worker.wait_kind("tool.call", turn_id=turn_id)
+    worker.send("turn.stop", turn_id=turn_id, reason=reason)
+    worker.done(turn_id)
+    (ended,) = worker.events(turn_id, "tool.completed")
+    assert json.loads(ended["data"]["result"]) == {"error": said}
 
 
 def test_only_the_named_turn_stops(worker: Worker, script: Script) -> None:
