@@ -29,6 +29,9 @@ _ERRORS: Mapping[str, type[TurnError]] = {
     "stopped": TurnStoppedError,
     "timed_out": TurnTimeoutError,
 }
+_ENDED = {
+    "timed_out": "It was not done at its time limit; what had arrived is kept. A longer one: --timeout S, timeout=S.",
+}
 _BY_TYPE: Mapping[str, type[TurnError]] = {e.__name__: e for e in (TurnBudgetError, TurnReplayError)}
 
 
@@ -206,7 +209,7 @@ class RunResult:
         """
         if self.status == "completed":
             return self
-        what = self.error or f"The turn ended as {self.status}."
+        what = self.error or _ENDED.get(self.status) or f"The turn ended as {self.status}."
         kind = _BY_TYPE.get(str(self._end.get("error_type"))) if self.status == "failed" else None
         raise (kind or _ERRORS.get(self.status, TurnUnfinishedError))(f"Turn {self.turn_id}: {what}", self)
 

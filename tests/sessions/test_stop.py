@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from hermes_nb.errors import TurnTimeoutError
 from hermes_nb.sessions.agent import BoundAgent
 from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.sessions.turn import Turn
@@ -157,6 +158,8 @@ async def test_timeout_stops_with_its_own_status(make: Make) -> None:
     result = await bound.run("question", timeout=0.5)
     assert time.perf_counter() - began < 0.5 + STOP_S
     assert result.status == "timed_out"
+    with pytest.raises(TurnTimeoutError, match=r"not done at its time limit; what had arrived is kept\. A longer one:"):
+        result.raise_for_status()
     assert result.error is None or "timed" in result.error or "time" in result.error
     await _next_turn_is_its_own(bound, model)
 
