@@ -48,7 +48,7 @@ class Context:
     Attributes:
         cells: Which cell runs.
         default_agent: Who is asked without `-a` when several agents are bound; None for nobody.
-        last_result: The newest result a cell waited for; None before the first.
+        last_result: The newest result there was when the last cell ended; None before the first.
     """
 
     def __init__(self, shell: InteractiveShell, open_hermes: Callable[[], Hermes] | None = None) -> None:
@@ -348,7 +348,10 @@ class Context:
             self.user_ns[variable] = turn
 
     def settle(self) -> None:
-        """Put results of ended background turns into their variables. Called between cells, never while one runs."""
+        """Put results of ended background turns into their variables, and note the newest of all that ended.
+
+        Called between cells, never while one runs.
+        """
         for turn, variable in list(self._background):
             result = turn.result
             if result is None:
@@ -357,6 +360,10 @@ class Context:
             self.last_result = result
             if variable is not None and self.user_ns.get(variable) is turn:
                 self.user_ns[variable] = result
+        turns = self._hermes.turns if self._hermes is not None else []
+        newest = next((t.result for t in reversed(turns) if t.result is not None), None)
+        if newest is not None and _ended_at(newest) > _ended_at(self.last_result):
+            self.last_result = newest
 
     @property
     def running(self) -> list[Turn]:
@@ -364,3 +371,8 @@ class Context:
         from hermes_nb.sessions.opened import running_turns
 
         return running_turns()
+
+
+def _ended_at(result: RunResult | None) -> float:
+    """When the turn of a result said its last; before everything where there is none."""
+    return result.events[-1].at_unix_s if result is not None and result.events else 0.0

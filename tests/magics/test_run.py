@@ -328,6 +328,16 @@ def test_last_shows_and_binds_the_newest_result(kernel: Kernel) -> None:
     assert kernel.value("kept.text") == "You said: newest"
 
 
+def test_last_is_the_newest_result_however_it_was_asked_for(kernel: Kernel) -> None:
+    kernel.ok("%hermes agent analyst -o bound\n%hermes run by magic")
+    kernel.ok("answer = await bound.run('awaited')")
+    assert "You said: awaited" in kernel.ok("%hermes last").text
+    kernel.ok("%hermes last -o kept")
+    assert kernel.value("kept is answer")
+    kernel.ok("%hermes run by magic again")
+    assert "You said: by magic again" in kernel.ok("%hermes last").text
+
+
 # -- background ------------------------------------------------------------------------------------------------------
 def test_a_background_turn_leaves_the_kernel_free_and_shows_in_its_own_cell(kernel: Kernel, model: Asked) -> None:
     step = hang(model)
