@@ -202,9 +202,11 @@ async def _events(hermes: Hermes, wanted: str | None, agent: str | None) -> list
 def _unfinished(events: Sequence[Event], only_waited: Set[str]) -> tuple[tuple[str, str], ...]:
     """Calls that started without a result, and that no later attempt made again, by what they were (ids differ).
 
-    Those that `only_waited`, by span id, have not run: they wait again.
+    One that was stopped has none: how far it got nobody knows. Those that `only_waited`, by span id, have not run: they
+    wait again.
     """
-    done = {e.span_id for e in events if e.kind == "tool.completed"} | only_waited
+    ended = {e.span_id for e in events if e.kind == "tool.completed" and e.data.get("status") != "stopped"}
+    done = ended | only_waited
     open_calls = [e for e in events if e.kind == "tool.started" and e.span_id not in done and not e.data.get("builtin")]
     made = [
         (e.attempt, _what(e)) for e in events

@@ -221,6 +221,35 @@ async def test_tool_that_may_have_run_is_asked_about(own: Hermes, make: Make) ->
     assert len(model.requests) == 2
 
 
+@pytest.mark.parametrize("reason", ["user", "closed"])
+async def test_a_tool_that_was_stopped_half_way_is_asked_about_too(own: Hermes, make: Make, reason: str) -> None:
+    """A restarted kernel stops its turns before it goes: what they ran has begun all the same."""
+    started = asyncio.Event()
+    calls: list[int] = []
+
+    @tool
+    async def pay(amount: int) -> str:
+        """Pay."""
+        calls.append(amount)
+        if len(calls) == 1:
+            started.set()
+            await asyncio.Event().wait()
+        return "paid"
+
+    bound, model = make([Call("pay", {"amount": 5}), Say("done")], on=own, tools=[pay])
+    turn = await bound.start("question")
+    await asyncio.wait_for(started.wait(), 20)
+    turn.stop(reason)
+    assert (await turn.wait()).status == "stopped"
+    resumed = await bound.resume(turn.id)
+    assert (await resumed.wait(until_asked=True)).status == "needs_confirmation"
+    assert "may have run" in resumed.pending[0]["question"]
+    assert calls == [5]
+    await asyncio.to_thread(resumed.approve, resumed.pending[0]["request_id"])
+    assert (await resumed.wait()).text == "done"
+    assert (calls, len(model.requests)) == ([5, 5], 2)
+
+
 async def test_idempotent_tool_runs_again_unasked(own: Hermes, make: Make) -> None:
     started, release = threading.Event(), threading.Event()
     calls: list[int] = []
