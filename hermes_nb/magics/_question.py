@@ -36,8 +36,9 @@ def answer(turn: Turn, shell: InteractiveShell, *, yes: bool) -> None:
     Raises:
         KeyboardInterrupt: The user interrupted instead of answering.
     """
+    command = "resume" if turn.attempt > 1 else "run"
     for request in turn.pending:
-        text = _answer(request, shell, yes=yes)
+        text = _answer(request, shell, command, yes=yes)
         try:
             turn.approve(str(request["request_id"]), text)
         except UsageError:
@@ -55,12 +56,13 @@ def describe(request: Mapping[str, Any]) -> str:
     return f"{request['question']}{call}"
 
 
-def _answer(request: Mapping[str, Any], shell: InteractiveShell, *, yes: bool) -> str:
+def _answer(request: Mapping[str, Any], shell: InteractiveShell, command: str, *, yes: bool) -> str:
     if is_approval(request):
         if yes:
             return "once"
         if not _can_ask(shell):
-            print(f"Denied: {describe(request)} Nobody can answer here. %hermes run --yes allows it.", flush=True)
+            cure = f"%hermes {command} --yes allows it."
+            print(f"Denied: {describe(request)} Nobody can answer here. {cure}", flush=True)
             return "deny"
         return _ANSWERS.get(_ask(f"{describe(request)} [y]es, [a]lways, [N]o: ").lower(), "deny")
     if not _can_ask(shell):

@@ -67,6 +67,14 @@ def test_where_nobody_can_answer_it_is_denied_and_said(careful: Kernel) -> None:
     assert "erasing" not in cell.out
 
 
+def test_of_a_turn_that_goes_on_the_command_that_allows_is_resume(careful: Kernel) -> None:
+    careful.ok("%hermes run --background -o waiting Erase")
+    careful.ok("await waiting.wait(until_asked=True)\n%hermes stop")
+    cell = careful.ok("%hermes resume")
+    assert "Denied: May the agent call erase?" in cell.out
+    assert "%hermes resume --yes allows it." in cell.out
+
+
 def test_yes_allows_without_asking(careful: Kernel) -> None:
     cell = careful.ok("%hermes run --yes Erase")
     assert "erasing a.txt" in cell.out
