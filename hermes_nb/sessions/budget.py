@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from hermes_nb.store.row import TurnRow
     from hermes_nb.store.sqlite import Store
 
+RAISE = "Raise max_cost_usd or max_tokens of the run (--max-cost, --max-tokens)"
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -97,7 +99,7 @@ async def for_wire(
     today = datetime.datetime.combine(datetime.date.today(), datetime.time()).timestamp()
     of_today = await store.turns(None, since_unix_s=today) if store is not None and day.is_any else []
     for of, limits, rows, cure in (
-        ("turn", turn, [r for r in own if r.turn_id == turn_id], "Raise max_cost_usd or max_tokens of the run"),
+        ("turn", turn, [r for r in own if r.turn_id == turn_id], RAISE),
         ("session", session, own, "Start a new session, or raise the limit in the agent's session_options"),
         ("day", day, of_today, "Wait for tomorrow, or ask whoever set HERMES_NB_MAX_COST_USD or HERMES_NB_MAX_TOKENS"),
     ):

@@ -13,6 +13,8 @@ _BOX = (
 )
 _LABEL = "flex:0 0 6.5em;color:var(--jp-content-font-color2,inherit)"
 
+NO_ABOUT = "no docstring to tell the model what it does"
+
 
 def lines(card: Mapping[str, Any], changes: list[str] | None) -> list[tuple[str, str]]:
     """(label, text) of each line.
@@ -21,7 +23,7 @@ def lines(card: Mapping[str, Any], changes: list[str] | None) -> list[tuple[str,
         card: `BoundAgent.card()`.
         changes: What differs from the last binding; [] when nothing does, None at the first binding.
     """
-    tools = ", ".join(f"{name} ({about})" if about else name for name, about in card["tools"].items())
+    tools = ", ".join(f"{name} ({about or NO_ABOUT})" for name, about in card["tools"].items())
     found = [
         ("model", f"{card['model']} ({card['provider']}, {card['host']})"),
         ("tools", tools or "none"),

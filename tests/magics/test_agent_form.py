@@ -63,6 +63,11 @@ def test_a_form_takes_no_other_options_and_needs_a_notebook(run: Run) -> None:
     assert "nothing was submitted from here" in run("%hermes promote analyst --ui")
 
 
+def test_the_card_names_a_tool_that_tells_the_model_nothing(run: Run) -> None:
+    run("from hermes_nb import Agent\ndef mute(a: int) -> int:\n    return a\nquiet = Agent('quiet', tools=[mute])")
+    assert "mute (no docstring to tell the model what it does)" in run("%hermes agent quiet")
+
+
 @pytest.mark.parametrize("name", ["ipywidgets", "anywidget"])
 def test_without_widgets_the_card_is_as_it_was(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from hermes_nb.widgets import promote

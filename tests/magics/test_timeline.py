@@ -49,6 +49,17 @@ def test_it_is_text_frame_figure_and_html(ran: Kernel) -> None:
     assert sorted(html) == ["text/html", "text/plain"]
 
 
+def test_a_variable_gets_what_is_shown(ran: Kernel) -> None:
+    kinds = {}
+    for form in ("frame", "figure", "text", "html", "widget"):
+        assert ran.ok(f"%hermes timeline --as {form} -o got").shown or form == "text"
+        kinds[form] = ran.value("type(got).__name__")
+    assert kinds == {"frame": "DataFrame", "figure": "Figure", "text": "str", "html": "str", "widget": "Timeline"}
+    assert ran.value("'It is 42.' in got.text and len(got.frame()) > 2")
+    assert ran.ok("%hermes timeline --save kept.html -o kept").shown == []
+    assert ran.value("kept.frame().equals(got.frame())")
+
+
 def test_it_is_saved_as_a_page(ran: Kernel) -> None:
     cell = ran.ok("%hermes timeline --save kept.html")
     assert "Wrote kept.html." in cell.out

@@ -9,7 +9,7 @@ from typing import Any
 from hermes_nb import _registry
 from hermes_nb.errors import UnknownNameError, UsageError
 from hermes_nb.magics._context import Context
-from hermes_nb.magics._parser import Parser
+from hermes_nb.magics._parser import Parser, variable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ EXAMPLES = (
     "%hermes timeline --live",
     "%hermes timeline s-3f2a s-91bc --as figure",
     "%hermes timeline --save session.html",
+    "%hermes timeline --as frame -o spans",
 )
 NOTES = """\
 Without SESSION: the session of the only or the default agent, else the newest one. Several are shown on one time line.
 --live follows what comes: start it in its own cell, then ask in the next one. A turn that runs is followed in any case.
 The widget needs the extra `widgets`; figure, frame, text and html do not. What is saved with the notebook is its static
-version, answer and rows as HTML. In Python: from hermes_nb import timeline; timeline(answer)."""
+version, answer and rows as HTML. With -o the variable holds what is shown: frame, figure, text, else the Timeline, which has
+them all. In Python: from hermes_nb import timeline; timeline(answer)."""
 
 FORMS = ("widget", "figure", "frame", "text", "html")
 
@@ -40,6 +42,7 @@ def parser() -> Parser:
     )
     form.suggestions = FORMS  # type: ignore[attr-defined]  # for completion: a view of an entry point is no mistake
     parser.add_argument("--live", action="store_true", help="follow the session as it grows")
+    parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put what is shown into this variable")
     parser.add_argument("--save", metavar="FILE.html", help="write it as one page that needs no network and no kernel")
     return parser
 
@@ -52,17 +55,40 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     if options.save is not None:
         print(f"Wrote {made.save(options.save)}.")
         if options.form is None:
+            _keep(context, options.out, made)
             made.close()
             return
     if view is not None:
-        _show_any(view.render(made.events))
+        rendered = view.render(made.events)
+        _keep(context, options.out, rendered)
+        _show_any(rendered)
         made.close()
         return
+    _keep(context, options.out, _value(made, form))
     if form == "widget":
         made.show()
         return
     _show(made, form)
     made.close()
+
+
+def _keep(context: Context, name: str | None, value: Any) -> None:
+    if name is not None:
+        context.user_ns[name] = value
+
+
+def _value(made: Timeline, form: str) -> Any:
+    """What a variable gets of a form: the widget's Timeline has all the others."""
+    match form:
+        case "frame":
+            return made.frame()
+        case "figure":
+            return made.figure()
+        case "text":
+            return made.text
+        case "html":
+            return made.html
+    return made
 
 
 def _timeline(context: Context, sessions: list[str], *, live: bool) -> Timeline:
