@@ -147,13 +147,14 @@ def digest(value):
 if sys.argv[1] == "plain":
     print(digest(has))
 else:
+    from hermes_nb.flyte.bundle import source_zip
     from hermes_nb.flyte.task import tool_function
     from hermes_nb.tools.decorator import tool
     from pathlib import Path
     shipped = Path(sys.argv[2])
     if not shipped.exists():
         shipped.write_bytes(cloudpickle.dumps(tool(has)))
-    print(digest(tool_function(b"code", "d", "has", shipped.read_bytes(), 0)))
+    print(digest(tool_function(source_zip(of_turn=False), "d", "has", shipped.read_bytes(), 0)))
 """
     (tmp_path / "seeds.py").write_text(source)
 
