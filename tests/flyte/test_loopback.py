@@ -28,7 +28,7 @@ def finished(run: Any) -> Any:
 def test_children_run_as_their_own_containers(plane: LoopbackPlane) -> None:
     run = finished(flyte.run(loopback_tasks.parent, n=3))
     assert run.outputs()[0] == 25
-    until_s = time.monotonic() + 30
+    until_s = time.monotonic() + 90
     while not any("Flyte runtime completed" in line for line in run.get_logs()):  # a container's last line may come later
         assert time.monotonic() < until_s, list(run.get_logs())
         time.sleep(0.2)
@@ -81,7 +81,7 @@ def test_a_cancelled_child_is_aborted(plane: LoopbackPlane) -> None:
     run = finished(flyte.run(loopback_tasks.gives_up_on_child))
     assert run.outputs()[0] == "gave up"
     expected = [("sample.gives_up_on_child", SUCCEEDED), ("sample.sleeps", ABORTED)]
-    until_s = time.monotonic() + 30
+    until_s = time.monotonic() + 90
     while (found := [(name, phase) for _, name, phase, _ in plane.tree(run.name)]) != expected:  # the child may die later
         assert time.monotonic() < until_s, found
         time.sleep(0.1)
