@@ -133,32 +133,47 @@ def tool_function(code: bytes, code_name: str, name: str, pickled: bytes, n_retr
 
 
 def _enter_function(code: bytes, name: str) -> Callable[[], None]:
-    """What puts the code on the path: as a zip, or as a folder where data files are to be read from it."""
+    """What puts the code on the path: as a zip, or as a folder where data files are to be read from it.
+
+    Its place in the temporary folder can be guessed, and a local run may share that with other users: what another one has
+    put there is not taken.
+    """
     is_folder = has_data(code)
 
     def enter() -> None:
+        import io
+        import os
         import pathlib
+        import shutil
         import sys
         import tempfile
+        import zipfile
 
-        path = pathlib.Path(tempfile.gettempdir(), "hermes-nb-" + name + ("" if is_folder else ".zip"))
-        if str(path) in sys.path:
-            return
-        if is_folder and not path.exists():
-            import io
-            import shutil
-            import zipfile
-
-            draft = tempfile.mkdtemp()
-            zipfile.ZipFile(io.BytesIO(code)).extractall(draft)
+        def is_mine(there: pathlib.Path) -> bool:
             try:
-                pathlib.Path(draft).rename(path)
-            except OSError:  # another process was quicker
+                return there.lstat().st_uid == os.getuid() and not there.is_symlink()
+            except OSError:
+                return False
+
+        stem = "hermes-nb-" + name
+        if any(pathlib.Path(entry).name.startswith(stem) for entry in sys.path):
+            return
+        path = pathlib.Path(tempfile.gettempdir(), stem + ("" if is_folder else ".zip"))
+        if not is_mine(path):
+            draft = pathlib.Path(tempfile.mkdtemp(prefix=stem + "-"))
+            if is_folder:
+                zipfile.ZipFile(io.BytesIO(code)).extractall(draft)
+                made = draft
+            else:
+                made = draft / (stem + ".zip")
+                made.write_bytes(code)
+            try:
+                made.rename(path)
+            except OSError:  # another process was quicker, or the name is another user's
+                if not is_mine(path):
+                    path = made
+            if path != made:
                 shutil.rmtree(draft, ignore_errors=True)
-        elif not path.exists():
-            with tempfile.NamedTemporaryFile(suffix=".zip", delete=False) as file:
-                file.write(code)
-            pathlib.Path(file.name).replace(path)
         if "hermes_nb" in sys.modules:  # a process of ours: only the local modules are needed
             sys.path.append(str(path))
         else:
