@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -55,16 +56,16 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     if options.save is not None:
         print(f"Wrote {made.save(options.save)}.")
         if options.form is None:
-            _keep(context, options.out, made)
+            _keep(context, options.out, lambda: made)
             made.close()
             return
     if view is not None:
         rendered = view.render(made.events)
-        _keep(context, options.out, rendered)
+        _keep(context, options.out, lambda: rendered)
         _show_any(rendered)
         made.close()
         return
-    _keep(context, options.out, _value(made, form))
+    _keep(context, options.out, lambda: _value(made, form))
     if form == "widget":
         made.show()
         return
@@ -72,9 +73,10 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     made.close()
 
 
-def _keep(context: Context, name: str | None, value: Any) -> None:
+def _keep(context: Context, name: str | None, value: Callable[[], Any]) -> None:
+    """Put a value into a variable; made only where one is asked for."""
     if name is not None:
-        context.user_ns[name] = value
+        context.user_ns[name] = value()
 
 
 def _value(made: Timeline, form: str) -> Any:
