@@ -166,8 +166,10 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
             return Fail(401, "Incorrect API key provided.")
         return steps[min(n_replies(request), len(steps) - 1)]
 
-    logging.getLogger("flyte").setLevel(logging.ERROR)
+    logger = logging.getLogger("flyte")
     with contextlib.ExitStack() as stack:
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.ERROR)
         env = {"HOME": str(home), "DO_NOT_TRACK": "1", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         for name, value in env.items():
