@@ -13,7 +13,7 @@ from traitlets.config import Config
 
 import hermes_nb.magics
 from hermes_nb.engine.endpoint import ChatRequest
-from hermes_nb.testing import Say, ScriptedModel, Step
+from hermes_nb.testing import Call, Say, ScriptedModel, Step
 from tests.magics.kernel import Kernel
 
 
@@ -88,6 +88,12 @@ class Asked:
 def prompt(request: ChatRequest) -> str:
     """The last user message of a request."""
     return next(str(m["content"]) for m in reversed(request.messages) if m["role"] == "user")
+
+
+def called(request: ChatRequest) -> Step:
+    """The model's step: the tool that the question names, then what it gave."""
+    last = request.messages[-1]
+    return Say(f"Got: {last['content']}") if last["role"] == "tool" else Call(prompt(request), {})
 
 
 SETUP = """

@@ -5,12 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
-from hermes_nb.testing import Call, Say
-from tests.magics.conftest import Asked, prompt
+from tests.magics.conftest import Asked, called
 from tests.magics.kernel import Cell, Kernel
 
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
@@ -64,12 +62,6 @@ def asker(module_asker: Kernel, model: Asked) -> Kernel:
     """The module's kernel: `asker` is bound, and calls the tool that the question names."""
     model.answer = called
     return module_asker
-
-
-def called(request: Any) -> Any:
-    """The model's step: the tool that the question names, then what it gave."""
-    last = request.messages[-1]
-    return Say(f"Got: {last['content']}") if last["role"] == "tool" else Call(prompt(request), {})
 
 
 def answered(kernel: Kernel, cell: Cell, answers: Sequence[str], *, after_s: float = 0.0) -> list[str]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.testing import Call, Say
-from tests.magics.conftest import Asked, prompt
+from tests.magics.conftest import Asked, called
 from tests.magics.kernel import Cell, Kernel
 
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
@@ -143,12 +142,6 @@ def traced(module_traced: Kernel, model: Asked) -> Kernel:
     """The module's kernel: the model calls the tool that the question names."""
     model.answer = called
     return module_traced
-
-
-def called(request: Any) -> Any:
-    """The model's step: the tool that the question names, then what it gave."""
-    last = request.messages[-1]
-    return Say(f"Got: {last['content']}") if last["role"] == "tool" else Call(prompt(request), {})
 
 
 def turn(kernel: Kernel, name: str) -> Cell:
