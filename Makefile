@@ -1,6 +1,6 @@
 # Two commands are all a newcomer needs: `make demo` and `make test`. Each makes .venv when it is not there.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench notebooks test-matrix release-check binder-check tool-bench kill-test lab-extension clean
+.PHONY: help demo test check bench notebooks test-matrix release-check binder-check tool-bench kill-test extensions pictures docs clean
 
 help:  ## What can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -46,10 +46,19 @@ kill-test:  ## Kill workers and kernels at N random moments of a turn (make kill
 	@scripts/venv test
 	@.venv/bin/python -m tests.kill --n $(or $(N),200) $(if $(SEED),--seed $(SEED))
 
-lab-extension:  ## Build the JupyterLab extension from extensions/lab into the package (needs Node 20 or newer)
+pictures:  ## Make pictures of every state of a turn (light, dark, three widths, live and saved) and those of README and guides anew
 	@scripts/venv test
-	@.venv/bin/python scripts/lab_extension.py
+	@.venv/bin/python scripts/pictures.py
+	@.venv/bin/python scripts/pictures.py --docs
 
-clean:  ## Remove .venv, caches and screenshots
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis screenshots build dist
+extensions:  ## Build the JupyterLab extension and the widgets from extensions/ into the package (needs Node 20 or newer)
+	@scripts/venv test
+	@.venv/bin/python scripts/extensions.py build
+
+docs:  ## Build the site into build/site: warnings are errors, links are checked
+	@scripts/venv test
+	@.venv/bin/python scripts/site.py
+
+clean:  ## Remove .venv, node_modules, caches and screenshots
+	rm -rf .venv extensions/node_modules extensions/lab/lib .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis screenshots build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,33 +17,21 @@ says so. In a script: `async with Hermes.local() as hermes:`. Read on with help(
 help(RunResult), help(timeline).
 """
 
-from hermes_nb._version import __version__
+from hermes_nb import _frontend
+from hermes_nb._version import __version__ as __version__
 from hermes_nb._window import EXPORTS
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from IPython.core.interactiveshell import InteractiveShell
+# Names and types for editors and type checkers stand in `__init__.pyi`; a module is imported when a name is first used.
+__all__ = sorted([*(name for names in EXPORTS.values() for name in names), "__version__"])
 
-    from hermes_nb.errors import HermesNbError, ToolRetry, TurnError, UsageError
-    from hermes_nb.model.agent import Agent, Model
-    from hermes_nb.model.content import ContentPart
-    from hermes_nb.model.event import Event
-    from hermes_nb.model.span import Span
-    from hermes_nb.runtimes.process import Process
-    from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.hermes import Hermes
-    from hermes_nb.sessions.instance import Instance
-    from hermes_nb.sessions.result import RunResult
-    from hermes_nb.sessions.turn import Turn
-    from hermes_nb.tools.decorator import Tool, tool
-    from hermes_nb.views.page import read_report
-    from hermes_nb.widgets.follow import Timeline, timeline
 
-__all__ = [
-    "Agent", "BoundAgent", "ContentPart", "Event", "Hermes", "HermesNbError", "Instance", "Model", "Process", "RunResult",
-    "Span", "Timeline", "Tool", "ToolRetry", "Turn", "TurnError", "UsageError", "__version__", "read_report",
-    "timeline", "tool",
-]  # fmt: skip
+def _widgets() -> "_frontend.Frontend":
+    from hermes_nb.widgets import frontend
+
+    return frontend
+
+
+_frontend.install(_widgets)
 
 
 def __getattr__(name: str) -> object:
@@ -60,14 +48,22 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def load_ipython_extension(shell: "InteractiveShell") -> None:
+def help(topic: str = "") -> None:
+    """Print what there is, or explain a sub-command, a public name or an error: `help("ToolRetry")`."""
+    from hermes_nb.magics._topic import explain
+    from hermes_nb.magics.subcommands.help import overview
+
+    print(explain(topic) if topic else overview())
+
+
+def load_ipython_extension(shell: object) -> None:
     """`%load_ext hermes_nb`: register `%hermes`. Starts no thread, process or file."""
     from hermes_nb.magics import load
 
     load(shell)
 
 
-def unload_ipython_extension(shell: "InteractiveShell") -> None:
+def unload_ipython_extension(shell: object) -> None:
     """`%unload_ext hermes_nb`: take `%hermes` away and end the workers."""
     from hermes_nb.magics import unload
 

@@ -34,7 +34,7 @@ def load(room: str, name: str) -> ModuleType:
     """The plug-in module (or the object an entry point names).
 
     Args:
-        room: `runtimes`, `views` or `magics.subcommands`; `widgets` for who stands below them.
+        room: `runtimes`, `views` or `magics.subcommands`.
         name: The plug-in's name; a file of the room or an entry point of the group `hermes_nb.<room>`.
 
     Raises:

@@ -12,7 +12,7 @@ from hermes_nb.errors import MissingPackageError
 # Which extra of hermes-nb brings a module; a module not named here belongs to the base install.
 EXTRAS = {
     "flyte": "flyte",
-    "flyteplugins": "flyte",
+    "flyteplugins": "flyte-adapter",
     "cloudpickle": "flyte",
     "ipywidgets": "widgets",
     "anywidget": "widgets",

@@ -39,6 +39,12 @@ Each derives from `HermesNbError` and from the builtin it resembles, so that bot
 class HermesNbError(Exception):
     """Base of everything this package raises on purpose."""
 
+    def _render_traceback_(self) -> list[str]:
+        """The lines that IPython shows: without the frames of this package, which say nothing to who called it."""
+        from hermes_nb._traceback import rendered
+
+        return rendered(self)
+
 
 class UsageError(HermesNbError, ValueError):
     """A call or a cell that can't be meant as written; shown without a traceback in a notebook."""
@@ -110,6 +116,10 @@ class WorkerError(HermesNbError, RuntimeError):
 
 class WorkerStartError(WorkerError):
     """The worker did not come up; the message ends with the tail of its log."""
+
+
+class EngineError(WorkerStartError):
+    """No interpreter with a Hermes was found, and none could be made."""
 
 
 class WorkerDiedError(WorkerError):

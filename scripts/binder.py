@@ -29,7 +29,7 @@ from release import ROOT, environment
 REQUIREMENTS = ROOT / "binder" / "requirements.txt"
 NOTEBOOK = "notebooks/01_hello.ipynb"
 MOST_BYTES = 1_000_000_000
-WANTED = (".[lab]", "matplotlib>=3.8")
+WANTED = (".[lab,hermes]", "matplotlib>=3.8")
 HEAD = """\
 # What Binder installs, pinned: no Node, no key. The last line is this package; notebooks draw with matplotlib and Plotly.
 # Made by: scripts/binder.py --pin
@@ -37,7 +37,7 @@ HEAD = """\
 
 
 def pin() -> None:
-    """Pin everything that the package with its extra `lab` needs on Binder's Python."""
+    """Pin everything that the package with its extras `lab` and `hermes` needs on Binder's Python."""
     version = (ROOT / "binder" / "runtime.txt").read_text(encoding="utf-8").strip().removeprefix("python-")
     command = ["uv", "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", version, "-"]
     ran = subprocess.run(command, cwd=ROOT, input="\n".join(WANTED), capture_output=True, text=True, check=True)
@@ -50,8 +50,11 @@ def dockerfile(folder: Path) -> str:
     python = environment(folder / "repo2docker", "jupyter-repo2docker")
     ran = subprocess.run(
         [str(python.parent / "jupyter-repo2docker"), "--no-build", "--debug", str(copy(folder))],
-        capture_output=True, text=True, check=True, cwd=folder,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=folder,
+    )
     return ran.stdout + ran.stderr
 
 
@@ -90,9 +93,12 @@ def peak_bytes(folder: Path, python: Path) -> int:
     place, runtime = copy(folder), folder / "runtime"
     kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "TMPDIR")}
     env = {
-        **kept, "PATH": f"{python.parent}{os.pathsep}{kept['PATH']}", "JUPYTER_RUNTIME_DIR": str(runtime),
-        "JUPYTER_CONFIG_DIR": str(folder / "config"), "IPYTHONDIR": str(folder / "ipython"),
-    }  # fmt: skip
+        **kept,
+        "PATH": f"{python.parent}{os.pathsep}{kept['PATH']}",
+        "JUPYTER_RUNTIME_DIR": str(runtime),
+        "JUPYTER_CONFIG_DIR": str(folder / "config"),
+        "IPYTHONDIR": str(folder / "ipython"),
+    }
     command = [
         str(python),
         "-m",

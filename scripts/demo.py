@@ -42,9 +42,12 @@ def run(path: Path, *, timeout_s: int = 120) -> Any:
         environment = {**os.environ, "HERMES_NB_MODEL": "offline", "IPYTHONDIR": f"{folder}/ipython"}
         environment.pop("HERMES_NB_HOME", None)
         client = NotebookClient(
-            notebook, timeout=timeout_s, kernel_name="python3", resources={"metadata": {"path": folder}},
+            notebook,
+            timeout=timeout_s,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
             extra_arguments=["--IPKernelApp.log_level=40"],  # ipykernel 7.4 warns about its own loopback sockets
-        )  # fmt: skip
+        )
         client.execute(env=environment)
         notebook.cells.pop()
         _forget(notebook, folder)

@@ -23,31 +23,91 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 RUNS = "tests/notebooks/test_notebook.py::TestRun::test_it_runs_without_a_key_in_a_minute"
 KERNEL = (
-    "tests/host/test_kernel_loop.py", "tests/host/test_kernel_stop.py", "tests/host/test_kernel_display.py",
-    "tests/magics/test_kernel.py", "tests/magics/test_loop.py", *(f"{RUNS}[{name}]" for name in ("01_hello", "04_timeline")),
-)  # fmt: skip
+    "tests/host/test_kernel_loop.py",
+    "tests/host/test_kernel_stop.py",
+    "tests/host/test_kernel_display.py",
+    "tests/magics/test_kernel.py",
+    "tests/magics/test_loop.py",
+    *(f"{RUNS}[{name}]" for name in ("01_hello", "04_timeline")),
+)
 BROWSER = ("tests/browser",)
 FRAMES = (
-    "tests/views/test_frame.py", "tests/views/test_agreement.py", "tests/tools/test_result.py",
-    "tests/tools/test_describe.py", "tests/tools/test_variable.py", f"{RUNS}[06_real_data]",
-)  # fmt: skip
+    "tests/views/test_frame.py",
+    "tests/views/test_agreement.py",
+    "tests/tools/test_result.py",
+    "tests/tools/test_describe.py",
+    "tests/tools/test_variable.py",
+    f"{RUNS}[06_real_data]",
+)
 FIGURES = ("tests/views/test_figure.py", "tests/host/test_figure.py", "tests/tools/test_image.py")
 # What Colab has: https://github.com/googlecolab/backend-info, pip-freeze.txt of 2026-08-19. Its IPython and ipykernel can't
 # be replaced there (googlecolab/colabtools#5580). jupyter_client 7.4.9 is left out: the tests' other end needs a newer one.
 COLAB = (
-    "ipython==7.34.0", "ipykernel==6.17.1", "traitlets==5.7.1", "pyzmq==26.2.1", "tornado==6.5.7", "debugpy==1.8.15",
-    "ipywidgets==7.7.1", "anywidget==0.9.21", "pandas==2.2.3", "numpy==2.1.3", "plotly==5.24.1", "matplotlib==3.10.0",
-)  # fmt: skip
+    "ipython==7.34.0",
+    "ipykernel==6.17.1",
+    "traitlets==5.7.1",
+    "pyzmq==26.2.1",
+    "tornado==6.5.7",
+    "debugpy==1.8.15",
+    "ipywidgets==7.7.1",
+    "anywidget==0.9.21",
+    "pandas==2.2.3",
+    "numpy==2.1.3",
+    "plotly==5.24.1",
+    "matplotlib==3.10.0",
+)
+# The engine on another Hermes, in an environment made from its locked list; the tests' own Hermes is the measure.
+ENGINE = (
+    "tests/engine/test_versions.py",
+    "tests/engine/test_turn.py",
+    "tests/engine/test_stop.py",
+    "tests/engine/test_many.py",
+    "tests/engine/test_tools.py",
+    "tests/engine/test_provider.py",
+    "tests/engine/test_call_id.py",
+    "tests/engine/test_history_live.py",
+    "tests/engine/test_replay.py",
+)
+# What a release does otherwise (see `hermes_nb/engine/hermes/line`); each was looked at.
+OTHERWISE = {
+    "hermes-agent-0.18.2": (
+        "tests/engine/test_history_live.py::test_each_next_request_equals_that_of_a_session_that_never_ended",
+        "tests/engine/test_replay.py::test_another_host_on_another_day_answers_from_the_journal",
+        "tests/engine/test_tools.py::test_bad_arguments_and_unknown_names_never_reach_the_kernel",
+    ),
+    "async-hermes-agent-0.20.4.1": (
+        "tests/engine/test_replay.py::test_another_host_on_another_day_answers_from_the_journal",
+    ),
+}
 TOOLS = (
-    "cloudpickle", "hypothesis", "jsonschema", "nbclient", "nbconvert", "nest-asyncio", "nest-asyncio2", "psutil",
-    "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xdist", "setuptools<81",
-)  # fmt: skip
+    "cloudpickle",
+    "hypothesis",
+    "jsonschema",
+    "nbclient",
+    "nbconvert",
+    "nest-asyncio",
+    "nest-asyncio2",
+    "psutil",
+    "pytest",
+    "pytest-asyncio",
+    "pytest-timeout",
+    "pytest-xdist",
+    "setuptools<81",
+)
 CORE = (
-    "tests/test_window.py", "tests/model", "tests/views/test_golden.py", "tests/views/test_otlp.py", *FRAMES,
-    "tests/tools/test_conformance.py", "tests/store/test_sqlite.py", "tests/store/test_migration.py",
-    "tests/sessions/test_run.py", "tests/sessions/test_resume.py", "tests/magics/test_run.py",
+    "tests/test_window.py",
+    "tests/model",
+    "tests/views/test_golden.py",
+    "tests/views/test_otlp.py",
+    *FRAMES,
+    "tests/tools/test_conformance.py",
+    "tests/store/test_sqlite.py",
+    "tests/store/test_migration.py",
+    "tests/sessions/test_run.py",
+    "tests/sessions/test_resume.py",
+    "tests/magics/test_run.py",
     "tests/magics/test_subcommand.py",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +121,8 @@ class Cell:
     is_oldest: bool = False  # every dependency at the lowest version that pyproject.toml allows
     is_bare: bool = False  # without extras; what the tests need comes with the pins
     is_like_macos: bool = False  # without the functions that macOS has not
+    engine: str = ""  # a locked list; the engine's tests run on that Hermes, the rest of the environment is as usual
+    deselected: tuple[str, ...] = ()
 
 
 CELLS = (
@@ -73,6 +135,17 @@ CELLS = (
     *(Cell(f"python-{v}", (*CORE, *KERNEL), python=v) for v in ("3.11", "3.12", "3.13", "3.14")),
     Cell("colab", (*CORE, *FIGURES, *KERNEL, "tests/magics/test_completion.py"), (*COLAB, *TOOLS), "3.13", is_bare=True),
     Cell("macos-like", (*CORE, *KERNEL, "tests/testing", "tests/sessions", "tests/host"), is_like_macos=True),
+    *(
+        Cell(f"engine-{name}", ENGINE, engine=name, deselected=OTHERWISE.get(name, ()))
+        for name in ("hermes-agent-0.19.0", "hermes-agent-0.18.2", "async-hermes-agent-0.20.4.1")
+    ),
+    # Inspect's own packages would change those of the other tests.
+    Cell(
+        "inspect-0.3",
+        ("tests/api/test_evaluation.py", "tests/api/test_statistics.py"),
+        ("inspect-ai==0.3.*", "pydantic-evals", "scipy", "pandas", "polars", *TOOLS),
+        is_bare=True,
+    ),
     Cell("oldest", (*CORE, *FIGURES, *KERNEL), is_oldest=True),
 )
 
@@ -109,7 +182,7 @@ def make(folder: Path, python: str, cell: Cell) -> Path:
         install = ["uv", "pip", "install", "--quiet", "--python", str(made)]
         subprocess.run(["uv", "venv", "--quiet", "--no-project", "--python", python, str(folder / "env")], check=True)
         if cell.is_oldest:  # what the tests need comes after, as new as it fits
-            subprocess.run([*install, "--resolution", "lowest-direct", "--editable", f"{ROOT}[all]"], check=True)
+            subprocess.run([*install, "--resolution", "lowest-direct", "--editable", f"{ROOT}[all,hermes]"], check=True)
         subprocess.run([*install, *wanted], check=True)
     else:
         subprocess.run([python, "-m", "venv", str(folder / "env")], check=True)
@@ -119,6 +192,15 @@ def make(folder: Path, python: str, cell: Cell) -> Path:
         shutil.copy(ROOT / "tests" / "like_macos.py", packages)
         (packages / "_like_macos.pth").write_text("import like_macos\n")
     return made
+
+
+def make_engine(python: Path, name: str, folder: Path) -> str:
+    """An engine environment as hermes_nb makes it; its interpreter."""
+    ask = "import sys; from hermes_nb.environments import discovery, lockfile;"
+    ask += "print(discovery.install(lockfile.locked(sys.argv[1])).interpreter.path)"
+    environment = {**os.environ, "HERMES_NB_ENGINES": str(folder / "engines")}
+    said = subprocess.run([str(python), "-c", ask, name], env=environment, capture_output=True, text=True, check=True)
+    return said.stdout.strip()
 
 
 def run(cell: Cell) -> str:
@@ -136,6 +218,9 @@ def run(cell: Cell) -> str:
         # A warning of an old release is no failure of ours; the default suite holds the newest ones to none.
         options = ["-q", "-m", "not serial", "-W", "default", "-p", "no:cacheprovider", "-n", "2", "--dist", "loadfile"]
         environment = {**os.environ, "PATH": f"{made.parent}{os.pathsep}{os.environ['PATH']}"}
+        if cell.engine:
+            environment["HERMES_NB_TEST_ENGINE"] = make_engine(made, cell.engine, Path(folder))
+        options += [f"--deselect={test}" for test in cell.deselected]
         command = [str(made), "-m", "pytest", *options, *cell.tests]
         ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
         last = ran.stdout.strip().splitlines()[-1:] or ["no output"]

@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MOST_BYTES = 3_000_000
-EXTRAS = ("", "widgets", "lab", "otel", "flyte", "all")
+EXTRAS = ("", "widgets", "lab", "otel", "hermes", "flyte", "flyte-adapter", "all")
 
 # Runs in the clean environment, in an empty folder: a turn with a tool, and what the extra is for.
 SMOKE = """
@@ -45,8 +45,10 @@ async def ask():
 def main(extra):
     assert "site-packages" in hermes_nb.__file__, hermes_nb.__file__
     has = {"widgets": ("ipywidgets", "anywidget"), "lab": ("jupyterlab", "anywidget"), "otel": ("opentelemetry.sdk",),
-        "flyte": ("flyte", "flyteplugins.agents.hermes")}
-    wanted = set(has) if extra == "all" else {extra} & set(has)
+        "hermes": ("run_agent",), "flyte": ("flyte",), "flyte-adapter": ("flyte", "flyteplugins.agents.hermes", "run_agent")}
+    wanted = {"widgets", "lab", "otel", "flyte"} if extra == "all" else {extra} & set(has)
+    if extra not in ("hermes", "flyte-adapter"):  # its pins stay out of the kernel: it has an environment of its own
+        assert importlib.util.find_spec("run_agent") is None, "hermes-agent is installed though nothing asks for it"
     for name in wanted:
         for package in has[name]:
             assert importlib.util.find_spec(package), f"{extra} has no {package}"
@@ -152,7 +154,7 @@ def faults(wheel: Path, sdist: Path) -> list[str]:
         "CHANGELOG.md",
         "notebooks/01_hello.ipynb",
         "scripts/demo.py",
-        "docs/hello.png",
+        "docs/hello.gif",
         "Makefile",
     }
     found += [f"{name} is not in the sdist" for name in sorted(wanted - sources)]
@@ -167,7 +169,9 @@ def smoke(wheel: Path, extra: str, folder: Path) -> str:
     place = folder / f"work-{extra or 'none'}"
     place.mkdir()
     (place / "smoke.py").write_text(SMOKE, encoding="utf-8")
-    kept = {k: v for k, v in os.environ.items() if k in ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "TMPDIR")}
+    wanted = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "TMPDIR")
+    kept = {k: v for k, v in os.environ.items() if k in wanted or k.startswith(("PIP_", "UV_", "XDG_"))}
+    kept["HERMES_NB_ENGINES"] = str(folder / "engines")
     ran = subprocess.run(
         [str(python), "-W", "ignore", "smoke.py", extra],
         cwd=place,

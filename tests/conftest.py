@@ -1,4 +1,4 @@
-"""What holds for every test: no key of this machine is seen, nothing is kept, and skipped browser tests are not silent."""
+"""What holds for every test: no key of this machine is seen, nothing is kept, and skipped tests are not silent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ import pytest
 
 from hermes_nb._settings import KEY_VARIABLES
 
-_OURS = ("HERMES_NB_HOME", "HERMES_NB_MODEL", "HERMES_NB_REPLAY", "HERMES_HOME")
+_OURS = (
+    "HERMES_NB_ENGINE",
+    "HERMES_NB_ENGINES",
+    "HERMES_NB_ENGINE_INSTALL",
+    "HERMES_NB_HOME",
+    "HERMES_NB_MODEL",
+    "HERMES_NB_REPLAY",
+    "HERMES_HOME",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,7 +58,9 @@ def _missing_for_browser() -> str | None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if "browser" in report.keywords]
-    if skipped:
-        terminalreporter.section("NOT TESTED IN A BROWSER", sep="!", red=True, bold=True)
-        terminalreporter.line(f"{len(skipped)} browser tests were skipped: {_missing_for_browser()}", red=True, bold=True)
+    for marker, title in (("browser", "NOT TESTED IN A BROWSER"), ("node", "JAVASCRIPT NOT TESTED")):
+        skipped = [r for r in terminalreporter.stats.get("skipped", ()) if marker in getattr(r, "keywords", ())]
+        if skipped:
+            why = skipped[0].longrepr[2].removeprefix("Skipped: ")
+            terminalreporter.section(title, sep="!", red=True, bold=True)
+            terminalreporter.line(f"{len(skipped)} tests with the mark {marker} were skipped: {why}", red=True, bold=True)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -16,9 +17,10 @@ COMMANDS = ("make", "scripts/", "pip", "python", "jupyter", "docker", "apt-get",
 
 def commands() -> set[str]:
     """Shell lines of fenced blocks, and inline code that starts as a command does."""
-    blocks = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)
+    text = README + (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Commands")[2]
+    blocks = re.findall(r"```(\w*)\n(.*?)```", text, re.DOTALL)
     lines = {line.strip() for language, block in blocks if language in ("", "sh", "bash") for line in block.splitlines()}
-    inline = set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", README, flags=re.DOTALL)))
+    inline = set(re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL)))
     return {line for line in lines | inline if line.startswith(COMMANDS) and (" " in line or "/" in line)}
 
 
@@ -33,6 +35,8 @@ RUN_BY = {
     "make binder-check": ("tests/test_release.py", "binder.peak_bytes"),
     "make bench": ("tests/test_readme.py", "tests.benchmarks"),
     "make clean": ("tests/test_readme.py", "test_make_clean"),
+    "make pictures": ("tests/test_readme.py", "scripts/pictures.py"),
+    "make docs": ("tests/test_site.py", "site.build"),
 }
 
 
@@ -59,10 +63,16 @@ def test_every_command_is_run_in_ci() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["scripts/matrix.py", "--list"], ["scripts/notebooks.py", "--help"], ["scripts/release.py", "--help"],
-     ["scripts/binder.py", "--help"], ["-m", "tests.benchmarks", "--help"]],
+    [
+        ["scripts/matrix.py", "--list"],
+        ["scripts/notebooks.py", "--help"],
+        ["scripts/release.py", "--help"],
+        ["scripts/binder.py", "--help"],
+        ["scripts/pictures.py", "--help"],
+        ["-m", "tests.benchmarks", "--help"],
+    ],
     ids=lambda arguments: arguments[-2],
-)  # fmt: skip
+)
 def test_its_scripts_start(arguments: list[str]) -> None:
     ran = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -80,7 +90,9 @@ def test_make_clean_takes_away_what_is_made(tmp_path: Path) -> None:
 
 def pages() -> dict[str, str]:
     """Text of each Markdown page, and of the Markdown cells of each notebook, by path."""
-    found = {str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]}
+    found = {
+        str(p.relative_to(ROOT)): p.read_text(encoding="utf-8") for p in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    }
     for path in ROOT.glob("notebooks/*.ipynb"):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         found[str(path.relative_to(ROOT))] = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
@@ -118,12 +130,24 @@ def test_every_link_leads_somewhere() -> None:
     assert n_links > 30
 
 
-def test_every_sub_command_is_in_the_readme_with_its_line() -> None:
+def test_pages_written_from_the_code_are_up_to_date() -> None:
+    """The badge, the sub-commands and the events: all of them, as they are today."""
+    readme = _script("readme")
     from hermes_nb.magics import _subcommand
 
-    for name in _subcommand.names():
-        row = f"| `%hermes {name}` | {_subcommand.load(name).SUMMARY} |"
-        assert row in README, "run scripts/readme.py"
+    assert len(_subcommand.names()) > 15
+    for path, text in readme.written().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run scripts/readme.py"
+
+
+def test_the_repository_is_named_in_one_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = _script("readme")
+    monkeypatch.setattr(readme, "REPOSITORY", "ada/fork")
+    assert "mybinder.org/v2/gh/ada/fork/HEAD" in readme.readme(README)
+
+
+def test_the_readme_is_one_page() -> None:
+    assert len(README.splitlines()) <= 120
 
 
 def test_every_sub_command_is_shown_by_the_first_notebook_s_help() -> None:
@@ -139,17 +163,24 @@ def test_every_notebook_is_in_the_readme() -> None:
         assert f"(notebooks/{path.name})" in README
 
 
-def test_what_was_tried_is_what_the_matrix_tries() -> None:
+def _script(name: str) -> ModuleType:
+    """A module of scripts/, imported anew."""
     sys.path.insert(0, str(ROOT / "scripts"))
     try:
-        spec = importlib.util.spec_from_file_location("matrix", ROOT / "scripts" / "matrix.py")
+        spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
         assert spec is not None
         assert spec.loader is not None
-        matrix = sys.modules["matrix"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(matrix)
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
     finally:
         sys.path.remove(str(ROOT / "scripts"))
-    table = README.partition("### What it was tried with")[2].partition("\n## ")[0].lower()
+    return module
+
+
+def test_what_was_tried_is_what_the_matrix_tries() -> None:
+    matrix = _script("matrix")
+    page = (ROOT / "docs" / "reference" / "compatibility.md").read_text(encoding="utf-8")
+    table = page.partition("\n## ")[0].lower()
     for cell in matrix.CELLS:
         name, _, version = cell.name.partition("-")
         assert name in table, cell.name
@@ -186,5 +217,7 @@ def test_every_make_target_has_help() -> None:
 def test_every_subcommand_named_in_the_readme_exists() -> None:
     from hermes_nb import _registry
 
-    named = set(re.findall(r"%hermes (\w+)", README.partition("## One file each")[0]))
+    pages_ = {path: text for path, text in pages().items() if path != "docs/guides/extending.md"}
+    named = {word for text in [README, *pages_.values()] for word in re.findall(r"`%%?hermes ([a-z]+)", text)}
+    assert len(named) > 15
     assert named <= set(_registry.names("magics.subcommands"))

@@ -73,7 +73,7 @@ def test_the_pins_of_binder_are_what_the_package_asks_for() -> None:
     assert all(re.match(r"[\w.\[\],-]+==[\w.+]+( ?;.*)?$", line) for line in lines[:-1] if not line.startswith("#"))
     project = release.tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    for line in (*project["dependencies"], *extras["widgets"], *extras["lab"], "matplotlib>=3.8"):
+    for line in (*project["dependencies"], *extras["widgets"], *extras["lab"], *extras["hermes"], "matplotlib>=3.8"):
         wanted = Requirement(line)
         if wanted.name != "hermes-nb" and (wanted.marker is None or wanted.marker.evaluate({"python_version": "3.11"})):
             assert wanted.specifier.contains(pins[wanted.name]), f"binder pins {wanted.name} {pins[wanted.name]}: {line}"

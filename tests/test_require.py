@@ -27,10 +27,14 @@ def test_nothing_lacks_where_all_is_there():
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        ("7.7.1", "ipywidgets 7.7.1 is older than 8.1"), ("8.0.7", "ipywidgets 8.0.7 is older than 8.1"),
-        ("8.1", ""), ("8.1.0rc1", ""), ("10.0.0", ""), ("", ""),
+        ("7.7.1", "ipywidgets 7.7.1 is older than 8.1"),
+        ("8.0.7", "ipywidgets 8.0.7 is older than 8.1"),
+        ("8.1", ""),
+        ("8.1.0rc1", ""),
+        ("10.0.0", ""),
+        ("", ""),
     ],
-)  # fmt: skip
+)
 def test_a_version_is_compared_by_its_numbers(monkeypatch, version, said):
     monkeypatch.setattr(_require, "_version", lambda _: version)
     assert lack("ipywidgets") == said

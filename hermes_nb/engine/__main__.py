@@ -7,47 +7,55 @@ still holds the pipe, because its parent is another. The kernel starts it in a s
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import platform
+import select
 import sys
 import threading
 import time
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from hermes_nb.engine import wire
-from hermes_nb.engine.bootstrap import Bootstrap, environment_secrets
 from hermes_nb.engine.driver import Driver
-from hermes_nb.engine.journal import Journal, JournalError
-from hermes_nb.engine.outbox import Outbox
+from hermes_nb.engine.durability.event_writer import EventWriter
+from hermes_nb.engine.durability.journal import Journal, JournalError
+from hermes_nb.engine.hermes.bootstrap import Bootstrap, environment_secrets
+from hermes_nb.engine.hermes.line.private_name import MissingNames, Probe
 from hermes_nb.model.mask import Masker
 
 POLL_S = 0.25
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until the kernel is gone or says `shutdown`."""
+def main(arguments: Sequence[str] | None = None, *, bootstrap: Bootstrap | None = None, kernel: int = 0) -> int:
+    """Run until the kernel is gone or says `shutdown`.
+
+    Args:
+        arguments: Of the command line.
+        bootstrap: Hermes as a template has imported it (see `template`); None imports it.
+        kernel: The kernel's pid, where that is not the parent.
+    """
     options = _parser().parse_args(arguments)
-    parent = os.getppid()
-    threading.Thread(target=_die_with, args=(parent,), name="hermes-nb-parent", daemon=True).start()
-    masker = Masker(environment_secrets())
+    die, of = (_die_with_process, kernel) if kernel else (_die_with, os.getppid())
+    threading.Thread(target=die, args=(of,), name="hermes-nb-parent", daemon=True).start()
+    if bootstrap is None:
+        bootstrap = Bootstrap(Path(options.home), Masker())
+    masker = bootstrap.masker
+    masker.add(*environment_secrets())
     _mask_output(masker)
     sender = wire.Sender(options.write_fd)
     send = _or_exit(sender.send)
-    bootstrap = Bootstrap(Path(options.home), masker)
     try:
         bootstrap.prepare()
         journal = Journal(Path(options.journal), options.producer)
     except (JournalError, OSError) as exc:
         send("fatal", error=masker.text(str(exc)), error_type="StoreError")
         return 1
-    driver = Driver(bootstrap, Outbox(options.producer, journal, send, masker))
-    send(
-        "ready", pid=os.getpid(), producer=options.producer, python=platform.python_version(),
-        hermes_agent=_installed(), protocol=wire.VERSION,
-    )  # fmt: skip
+    driver = Driver(bootstrap, EventWriter(options.producer, journal, send, masker))
+    whose = {"pid": os.getpid(), "producer": options.producer, "protocol": wire.VERSION}
+    bootstrap.when_decided(lambda found: send("ready", **whose, python=platform.python_version(), **_told(found, masker)))
     threading.Thread(target=_import, args=(bootstrap,), name="hermes-nb-import", daemon=True).start()
     for message in wire.read_messages(options.read_fd):
         if message["kind"] == "shutdown":
@@ -69,11 +77,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _installed() -> str:
-    try:
-        return version("hermes-agent")
-    except PackageNotFoundError:
-        return ""
+def _told(found: Probe | ImportError, masker: Masker) -> dict[str, Any]:
+    """What `ready` says of the Hermes here: its version, what it can do, and which private names it lacks."""
+    if isinstance(found, MissingNames):
+        found = found.probe
+    if isinstance(found, Probe):
+        told = {"distribution": found.distribution, "hermes_agent": found.version, "missing": list(found.missing)}
+        return {**told, "capabilities": found.capabilities, "problem": masker.text(found.text) if found.is_refused else ""}
+    return {"distribution": "", "hermes_agent": "", "missing": [], "capabilities": [], "problem": masker.text(str(found))}
 
 
 def _import(bootstrap: Bootstrap) -> None:
@@ -86,6 +97,13 @@ def _import(bootstrap: Bootstrap) -> None:
 def _die_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(POLL_S)
+    _exit()
+
+
+def _die_with_process(pid: int) -> None:
+    """End when a process that is not the parent does (Linux)."""
+    with contextlib.suppress(OSError):
+        select.select([os.pidfd_open(pid)], [], [])
     _exit()
 
 

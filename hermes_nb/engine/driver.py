@@ -12,16 +12,18 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hermes_nb.engine.agent import BindError, BoundAgent, Endpoint, kind_of, resolve
-from hermes_nb.engine.bootstrap import Bootstrap, secrets_in
-from hermes_nb.engine.delta import DeltaPump
-from hermes_nb.engine.endpoint import Endpoint as ChatEndpoint
-from hermes_nb.engine.journal import JournalError
-from hermes_nb.engine.outbox import Outbox
-from hermes_nb.engine.outcome import Model
-from hermes_nb.engine.reach import Reach
-from hermes_nb.engine.recorder import new_id
-from hermes_nb.engine.turn import Turn
+from hermes_nb.engine.durability.delta_batcher import DeltaPump
+from hermes_nb.engine.durability.event_writer import EventWriter
+from hermes_nb.engine.durability.journal import JournalError
+from hermes_nb.engine.durability.recorder import new_id
+from hermes_nb.engine.hermes import mcp_client
+from hermes_nb.engine.hermes.agent import BindError, ModelRoute, WorkerAgent, kind_of, resolve
+from hermes_nb.engine.hermes.bootstrap import Bootstrap, secrets_in
+from hermes_nb.engine.hermes.outcome import ModelIdentity
+from hermes_nb.engine.hermes.reachability import Reachability
+from hermes_nb.engine.turn import EngineTurn
+from hermes_nb.model.credential import hide
+from hermes_nb.offline_model.endpoint import ChatServer as ChatEndpoint
 
 _STOP_POLL_S = 0.05  # while Hermes is being imported
 
@@ -31,7 +33,7 @@ class _Binding:
 
     def __init__(self) -> None:
         self.is_decided = threading.Event()
-        self.agent: BoundAgent | None = None
+        self.agent: WorkerAgent | None = None
         self.problem: Exception | None = None
 
 
@@ -43,17 +45,17 @@ class Driver:
         outbox: The way out.
     """
 
-    def __init__(self, bootstrap: Bootstrap, outbox: Outbox) -> None:
+    def __init__(self, bootstrap: Bootstrap, outbox: EventWriter) -> None:
         self._bootstrap = bootstrap
         self._outbox = outbox
         self._pump = DeltaPump()
-        self._reach = Reach()
+        self._reach = Reachability()
         self._lock = threading.Lock()
         self._bind_lock = threading.Lock()
         self._build_lock = threading.Lock()
         self._bindings: dict[str, _Binding] = {}
-        self._turns: dict[str, Turn] = {}
-        self._delegated: dict[str, Turn] = {}
+        self._turns: dict[str, EngineTurn] = {}
+        self._delegated: dict[str, EngineTurn] = {}
         self._offline: Any = None
         self._is_hooked = False
         self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
@@ -88,11 +90,21 @@ class Driver:
             )
         elif kind == "turn.start":
             self._outbox.send(
-                "turn.done", turn_id=str(message.get("turn_id")), status="failed", text="", usage=None, cost_usd=None,
-                error=error, error_type=error_type, hint="", n_model_calls=0, exit_reason="refused", raw={},
-            )  # fmt: skip
+                "turn.done",
+                turn_id=str(message.get("turn_id")),
+                status="failed",
+                text="",
+                usage=None,
+                cost_usd=None,
+                error=error,
+                error_type=error_type,
+                hint="",
+                n_model_calls=0,
+                exit_reason="refused",
+                raw={},
+            )
 
-    def _of_turn(self, message: Mapping[str, Any], act: Callable[[Turn], None]) -> None:
+    def _of_turn(self, message: Mapping[str, Any], act: Callable[[EngineTurn], None]) -> None:
         with self._lock:
             turn = self._turns.get(str(message.get("turn_id")))
         if turn is not None:
@@ -103,7 +115,13 @@ class Driver:
     def _bind(self, message: Mapping[str, Any]) -> None:
         spec = message["agent"]
         binding = _Binding()
-        self._outbox.masker.add(str((spec.get("model") or {}).get("api_key") or ""), *secrets_in(spec.get("config")))
+        told = spec.get("model") or {}
+        self._outbox.masker.add(*secrets_in(spec.get("config")))
+        for server in (spec.get("mcp") or {}).values():
+            self._outbox.masker.add(*mcp_client.values(server))
+        for route in (told, *(told.get("fallbacks") or ())):
+            self._outbox.masker.add(str(route.get("api_key") or ""))
+            hide(self._outbox.masker, route.get("base_url"))
         with self._lock:
             old = self._bindings.pop(str(message["agent_id"]), None)
             self._bindings[str(message["agent_id"])] = binding  # the last one of the dict
@@ -116,7 +134,8 @@ class Driver:
                 self._hook(hermes)
                 model, endpoint = self._endpoint(hermes, spec.get("model") or {})
                 self._outbox.masker.add(endpoint.api_key)
-                binding.agent = BoundAgent(spec, hermes, model, endpoint, self._bootstrap.configured)
+                hide(self._outbox.masker, endpoint.base_url)
+                binding.agent = WorkerAgent(spec, hermes, model, endpoint, self._bootstrap.configured)
         except Exception as exc:  # noqa: BLE001 - told to the kernel, with its cure
             binding.problem = exc
         finally:
@@ -125,16 +144,26 @@ class Driver:
             old.agent.close()
         if binding.agent is not None:
             self._outbox.send(
-                "bound", agent_id=agent_id, host=binding.agent.model.host, toolsets=binding.agent.toolsets,
-                model={"id": binding.agent.model.id, "provider": binding.agent.model.provider,
-                       "base_url": binding.agent.model.base_url},
-            )  # fmt: skip
+                "bound",
+                agent_id=agent_id,
+                host=binding.agent.model.host,
+                toolsets=binding.agent.toolsets,
+                tools_by_toolset=binding.agent.offered,
+                model={
+                    "id": binding.agent.model.id,
+                    "provider": binding.agent.model.provider,
+                    "base_url": binding.agent.model.base_url,
+                },
+            )
         else:
             problem = binding.problem
             self._outbox.send(
-                "bind.failed", agent_id=agent_id, error=str(problem), error_type=kind_of(problem),
+                "bind.failed",
+                agent_id=agent_id,
+                error=str(problem),
+                error_type=kind_of(problem),
                 hint=getattr(problem, "hint", ""),
-            )  # fmt: skip
+            )
         self._build_ahead(agent_id, binding)
 
     def _build_ahead(self, agent_id: str, binding: _Binding) -> None:
@@ -146,14 +175,14 @@ class Driver:
             if is_wanted and binding.agent is not None:
                 binding.agent.build_ahead()
 
-    def _endpoint(self, hermes: Any, model: Mapping[str, Any]) -> tuple[Model, Endpoint]:
+    def _endpoint(self, hermes: Any, model: Mapping[str, Any]) -> tuple[ModelIdentity, ModelRoute]:
         if str(model.get("provider")) != "offline":
             return resolve(hermes, model)
         if self._offline is None:
             endpoint = _offline_endpoint()
             self._offline = (endpoint, endpoint.start())
         base_url = str(self._offline[1])
-        return Model(str(model.get("id") or "hermes-nb-offline"), "offline", base_url), Endpoint(
+        return ModelIdentity(str(model.get("id") or "hermes-nb-offline"), "offline", base_url), ModelRoute(
             "custom", base_url, "not-needed"
         )
 
@@ -166,13 +195,13 @@ class Driver:
     # -- turns -----------------------------------------------------------------------------------------------------
 
     def _start(self, message: Mapping[str, Any]) -> None:
-        turn = Turn(message, self._outbox, self._pump, self._reach)
+        turn = EngineTurn(message, self._outbox, self._pump, self._reach)
         with self._lock:
             self._turns[turn.turn_id] = turn
             binding = self._bindings.get(turn.agent_id)
         self._thread(f"turn-{turn.turn_id[:8]}", lambda: self._run(turn, binding))
 
-    def _run(self, turn: Turn, binding: _Binding | None) -> None:
+    def _run(self, turn: EngineTurn, binding: _Binding | None) -> None:
         try:
             if binding is None:
                 turn.run(None, None, BindError(f"No agent {turn.agent_id!r} is bound in this worker.", kind="WorkerError"))
@@ -200,7 +229,7 @@ class Driver:
         hermes.plugins.register_hook("subagent_start", self._on_delegated)
         hermes.plugins.register_hook("subagent_stop", self._on_returned)
 
-    def _turn_of(self, context: Mapping[str, Any]) -> Turn | None:
+    def _turn_of(self, context: Mapping[str, Any]) -> EngineTurn | None:
         with self._lock:
             return self._turns.get(str(context.get("task_id"))) or self._delegated.get(str(context.get("session_id")))
 
@@ -240,27 +269,29 @@ class Driver:
     def _warm_up(self, agent_id: str, binding: _Binding | None) -> None:
         """One turn against an endpoint of our own, by the same code, recorded nowhere; not while a turn runs."""
         started = time.monotonic()
-        is_ok = False
-        if binding is not None and binding.is_decided.wait() and binding.agent is not None and not self._turns:
+        problem = ""
+        if binding is None or not binding.is_decided.wait() or binding.agent is None:
+            problem = "its agent is not bound"
+        elif not self._turns:
             endpoint = ChatEndpoint(lambda request: ["Ready."], model="warm-up", name="hermes-nb-warm-up")
             try:
                 base_url = endpoint.start()
                 hermes = self._bootstrap.hermes()
-                model = Model("warm-up", "custom", base_url)
-                agent = BoundAgent({}, hermes, model, Endpoint("custom", base_url, "-"), self._bootstrap.configured)
-                is_ok = self._run_unseen(agent, hermes)
+                model = ModelIdentity("warm-up", "custom", base_url)
+                agent = WorkerAgent({}, hermes, model, ModelRoute("custom", base_url, "-"), self._bootstrap.configured)
+                problem = self._run_unseen(agent, hermes)
                 agent.close()
             finally:
                 endpoint.close()
-        self._outbox.send(
-            "warmed", agent_id=agent_id, duration_ms=round((time.monotonic() - started) * 1000, 3), is_ok=is_ok
-        )
+        duration_ms = round((time.monotonic() - started) * 1000, 3)
+        self._outbox.send("warmed", agent_id=agent_id, duration_ms=duration_ms, is_ok=not problem, error=problem or None)
 
-    def _run_unseen(self, agent: BoundAgent, hermes: Any) -> bool:
+    def _run_unseen(self, agent: WorkerAgent, hermes: Any) -> str:
+        """Run that turn; returns why it failed, "" when it did not."""
         ends: list[Mapping[str, Any]] = []
-        outbox = Outbox("", None, lambda kind, **keys: ends.append(keys), self._outbox.masker)
+        outbox = EventWriter("", None, lambda kind, **keys: ends.append(keys), self._outbox.masker)
         start = {"turn_id": f"warm-{new_id()}", "session_id": "warm-up", "agent_id": "", "prompt": "Ready?"}
-        turn = Turn(start, outbox, self._pump, self._reach)
+        turn = EngineTurn(start, outbox, self._pump, self._reach)
         with self._lock:
             self._turns[turn.turn_id] = turn
         try:
@@ -268,7 +299,8 @@ class Driver:
         finally:
             with self._lock:
                 self._turns.pop(turn.turn_id, None)
-        return bool(ends and ends[-1].get("status") == "completed")
+        done: Mapping[str, Any] = ends[-1] if ends else {}
+        return "" if done.get("status") == "completed" else str(done.get("error") or "it did not end")
 
     def _thread(self, name: str, target: Callable[[], None]) -> None:
         threading.Thread(target=target, name=f"hermes-nb-{name}", daemon=True).start()
@@ -279,10 +311,11 @@ class Driver:
             turns = list(self._turns.values())
         for turn in turns:
             turn.stop("closed")
+        mcp_client.end_all()
         if self._offline is not None:
             self._offline[0].close()
 
 
 def _offline_endpoint() -> Any:
     """The embedded model's endpoint; imported when needed, it carries a thesaurus."""
-    return importlib.import_module("hermes_nb.engine.offline").OfflineEndpoint()
+    return importlib.import_module("hermes_nb.offline_model.served").OfflineEndpoint()

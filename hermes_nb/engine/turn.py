@@ -8,29 +8,30 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
-from hermes_nb.engine import outcome, quirk, reply
-from hermes_nb.engine.agent import BoundAgent, kind_of, tools_of
-from hermes_nb.engine.budget import Budget
-from hermes_nb.engine.carried import Carried
-from hermes_nb.engine.delta import DeltaPump
-from hermes_nb.engine.door import Door
-from hermes_nb.engine.journal import JournalError, ToolResult
-from hermes_nb.engine.outbox import Outbox
-from hermes_nb.engine.outcome import Outcome
-from hermes_nb.engine.question import Questions
-from hermes_nb.engine.reach import Reach
-from hermes_nb.engine.recorder import Recorder, new_id
-from hermes_nb.engine.recording import Recording
-from hermes_nb.engine.spending import Spending
-from hermes_nb.engine.strand import Strand
-from hermes_nb.engine.toolbox import Toolbox
+from hermes_nb.engine.accounting.budget import Budget
+from hermes_nb.engine.accounting.reservation_client import ReservationClient
+from hermes_nb.engine.agent_run import AgentRun
+from hermes_nb.engine.durability.delta_batcher import DeltaPump
+from hermes_nb.engine.durability.event_writer import EventWriter
+from hermes_nb.engine.durability.journal import JournalError, ToolResult
+from hermes_nb.engine.durability.recorder import Recorder, new_id
+from hermes_nb.engine.durability.recording import RecordedSteps
+from hermes_nb.engine.durability.replay_matcher import Carried
+from hermes_nb.engine.hermes import outcome, patch, reply, verdict
+from hermes_nb.engine.hermes.agent import WorkerAgent, kind_of, tools_of
+from hermes_nb.engine.hermes.approval_policy import Door
+from hermes_nb.engine.hermes.human_input import HumanInput
+from hermes_nb.engine.hermes.observer import Spent
+from hermes_nb.engine.hermes.outcome import Outcome
+from hermes_nb.engine.hermes.reachability import Reachability
+from hermes_nb.engine.tool_executor import ToolExecutor
 from hermes_nb.model import history
 
 _KINDS = {"completed": "turn.completed", "max_turns": "turn.completed", "failed": "turn.failed"}
-_NO_MODEL = outcome.Model("", "", "")
+_NO_MODEL = outcome.ModelIdentity("", "", "")
 
 
-class Turn:
+class EngineTurn:
     """One turn, from `turn.start` to `turn.done`.
 
     Args:
@@ -43,7 +44,7 @@ class Turn:
         JournalError: What an earlier attempt kept can't be read.
     """
 
-    def __init__(self, message: Mapping[str, Any], outbox: Outbox, pump: DeltaPump, reach: Reach) -> None:
+    def __init__(self, message: Mapping[str, Any], outbox: EventWriter, pump: DeltaPump, reach: Reachability) -> None:
         self.turn_id = str(message["turn_id"])
         self.session_id = str(message["session_id"])
         self.agent_id = str(message["agent_id"])
@@ -52,24 +53,28 @@ class Turn:
         self._reach = reach
         attempt = int(message.get("attempt") or 1)
         journal = outbox.journal if attempt > 1 else None
-        self._replay = journal.responses(self.turn_id) if journal is not None else {}
+        self._replay = verdict.without_vain_end(journal.responses(self.turn_id)) if journal is not None else {}
         self._recorder = Recorder(outbox, pump, session_id=self.session_id, turn_id=self.turn_id, attempt=attempt)
         self._tools = tools_of(message.get("tools") or ())
         kept = journal.tool_results(self.turn_id) if journal is not None else {}
-        self._recording = Recording(message["replay"]) if message.get("replay") else None
+        self._recording = RecordedSteps(message["replay"]) if message.get("replay") else None
         if self._recording is not None:
             self._replay = {**self._recording.responses, **self._replay}
             kept = {**self._recording.tool_results(self.turn_id), **kept}
         self._kept = kept
         self._carried = (
             Carried(journal.events(self.turn_id), self.turn_id, outbox.masker.text)
-            if journal is not None and message.get("is_changed") else None
-        )  # fmt: skip
-        self._spending = Spending(self.turn_id, outbox, is_stopping=lambda: self.is_stopping)
+            if journal is not None and message.get("is_changed")
+            else None
+        )
+        self._spending = ReservationClient(self.turn_id, outbox, is_stopping=lambda: self.is_stopping)
         self._budget = Budget(
-            message.get("budget") or (), self._recorder.tally, is_stopping=lambda: self.is_stopping,
-            ask=self._spending.ask, told=self._spending.told,
-        )  # fmt: skip
+            message.get("budget") or (),
+            self._recorder.tally,
+            is_stopping=lambda: self.is_stopping,
+            ask=self._spending.ask,
+            told=self._spending.told,
+        )
         self._questions = self._make_questions()
         self._toolbox = self._make_toolbox(self._recorder, kept)
         self._history = [dict(m) for m in message.get("history") or ()]
@@ -80,15 +85,15 @@ class Turn:
         self._steers: list[str] = []
         self._agent: Any = None
         self._hermes: Any = None
-        self._strands: dict[str, Strand] = {}
+        self._strands: dict[str, AgentRun] = {}
         self._is_compressed = self._is_helper_replayed = False
         self._timer: threading.Timer | None = None
 
-    def _make_questions(self) -> Questions:
-        return Questions(self._recorder)
+    def _make_questions(self) -> HumanInput:
+        return HumanInput(self._recorder)
 
-    def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> Toolbox:
-        return Toolbox(recorder, self._outbox, self._tools, kept, Door(self._questions, self.turn_id))
+    def _make_toolbox(self, recorder: Recorder, kept: Mapping[str, ToolResult]) -> ToolExecutor:
+        return ToolExecutor(recorder, self._outbox, self._tools, kept, Door(self._questions, self.turn_id))
 
     # -- from the reading thread -----------------------------------------------------------------------------------
 
@@ -144,7 +149,7 @@ class Turn:
             self._timer.daemon = True
             self._timer.start()
 
-    def run(self, bound: BoundAgent | None, hermes: SimpleNamespace | None, problem: Exception | None) -> None:
+    def run(self, bound: WorkerAgent | None, hermes: SimpleNamespace | None, problem: Exception | None) -> None:
         """Run it to its end; always ends with `turn.done`."""
         model = bound.model if bound is not None else _NO_MODEL
         result: Mapping[str, Any] = {}
@@ -171,7 +176,7 @@ class Turn:
                 self._timer.cancel()
         self._finish(end, result, model)
 
-    def _say_started(self, bound: BoundAgent | None, model: outcome.Model) -> None:
+    def _say_started(self, bound: WorkerAgent | None, model: outcome.ModelIdentity) -> None:
         prompt = self._prompt
         data: dict[str, Any] = {
             "prompt": prompt if isinstance(prompt, str) else reply.flat_text({"content": prompt}),
@@ -191,39 +196,53 @@ class Turn:
         self._recorder.emit("turn.started", data)
 
     @staticmethod
-    def _seen(prompt: Any, bound: BoundAgent | None) -> Any:
+    def _seen(prompt: Any, bound: WorkerAgent | None) -> Any:
         """The prompt, its images named in words for a model that takes none: Hermes would ask another model about them."""
         if isinstance(prompt, str) or bound is None or not any(p.get("type") == "image" for p in prompt):
             return prompt
-        routing, config = quirk.upstream("agent.image_routing"), quirk.upstream("hermes_cli.config").load_config()
-        if routing.decide_image_input_mode(bound.endpoint.provider, bound.model.id, config) == "native":
+        if patch.sees_images(bound.endpoint.provider, bound.model.id):
             return prompt
         return "\n\n".join(
-            str(p.get("text", "")) if p.get("type") != "image"
+            str(p.get("text", ""))
+            if p.get("type") != "image"
             else f"[{p.get('mime_type') or 'image'}, {len(p.get('data', '')) * 3 // 4000} kB, not shown: model"
             f" {bound.model.id} is not known to take images]"
             for p in prompt
-        )  # fmt: skip
+        )
 
-    def _converse(self, bound: BoundAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
+    def _converse(self, bound: WorkerAgent, hermes: SimpleNamespace) -> Mapping[str, Any]:
         prompt = self._prompt
         agent = bound.take(self.session_id, self._tools, is_resumed=self._recorder.attempt > 1)
         agent.stream_delta_callback = self._recorder.on_delta
         agent.reasoning_callback = self._recorder.on_reasoning
         agent.clarify_callback = self._questions.clarify
         agent.status_callback = self._on_status
-        end_listening = quirk.listen(agent, self)
+        end_listening = hermes.listen(agent, self)
         hermes.enter_turn(self.session_id, self._questions.approve)
         agent.clear_interrupt()
         with self._lock:
             self._agent, self._hermes = agent, hermes
-            self._strands[self.session_id] = Strand(
-                self._recorder, self._toolbox, hermes, agent, provider=bound.model.provider, replay=self._replay,
-                reach=self._reach, budget=self._budget, recording=self._recording, carried=self._carried,
-                day=_as_hermes_writes(str(self._message.get("date") or "")), on_silence=self._on_silence,
-                prompts=[m["content"] for m in [*self._history, {"role": "user", "content": prompt}]
-                         if m.get("role") == "user" and isinstance(m.get("content"), str)],
-            )  # fmt: skip
+            self._strands[self.session_id] = AgentRun(
+                self._recorder,
+                self._toolbox,
+                hermes,
+                agent,
+                provider=bound.model.provider,
+                options=bound.options,
+                home=bound.home,
+                replay=self._replay,
+                reach=self._reach,
+                budget=self._budget,
+                recording=self._recording,
+                carried=self._carried,
+                day=_as_hermes_writes(str(self._message.get("date") or "")),
+                on_silence=self._on_silence,
+                prompts=[
+                    m["content"]
+                    for m in [*self._history, {"role": "user", "content": prompt}]
+                    if m.get("role") == "user" and isinstance(m.get("content"), str)
+                ],
+            )
             is_stopped = self._stop_reason is not None
         is_sound = is_stopped
         result: dict[str, Any] = {"interrupted": True}
@@ -244,20 +263,20 @@ class Turn:
             if is_sound:
                 bound.give_back(agent, self.session_id, self._tools)
             else:
-                agent.close()
+                bound.discard(agent)
         if self._recorder.broken is not None:
             raise self._recorder.broken
         if self._silence and self._stop_reason is None:
             raise outcome.Unreachable(self._silence)
         return result
 
-    def _finish(self, end: Outcome, result: Mapping[str, Any], model: outcome.Model) -> None:
+    def _finish(self, end: Outcome, result: Mapping[str, Any], model: outcome.ModelIdentity) -> None:
         recorder = self._recorder
         data: dict[str, Any] = {}
         try:
             self._settle_steers(pending=str(result.get("pending_steer") or ""))
             recorder.close_calls(is_stopped=end.status in ("stopped", "timed_out"))
-            self._toolbox.close_batch(result.get("messages") or ())
+            self._toolbox.close_batch(result.get("messages") or (), is_end=True)
             if end.status in ("completed", "max_turns"):
                 data = self._other_messages(result, end)
         except JournalError as exc:
@@ -277,19 +296,35 @@ class Turn:
         recorder.emit(kind, data, unrecorded=recorder.broken is not None)
         raw = {k: v for k, v in result.items() if k != "messages" and _is_plain(v)}
         self._outbox.send(
-            "turn.done", turn_id=self.turn_id, status=end.status, text=end.text, usage=totals.get("usage"),
-            cost_usd=totals.get("cost_usd"), error=end.error, error_type=end.error_type, hint=end.hint,
-            n_model_calls=tally.n_model_calls, exit_reason=end.exit_reason, raw=raw,
-        )  # fmt: skip
+            "turn.done",
+            turn_id=self.turn_id,
+            status=end.status,
+            text=end.text,
+            usage=totals.get("usage"),
+            cost_usd=totals.get("cost_usd"),
+            error=end.error,
+            error_type=end.error_type,
+            hint=end.hint,
+            n_model_calls=tally.n_model_calls,
+            exit_reason=end.exit_reason,
+            raw=raw,
+        )
 
     def _other_messages(self, result: Mapping[str, Any], end: Outcome) -> dict[str, Any]:
         """`messages`, when Hermes holds another conversation than the events tell (steering, cut results, compression)."""
         held = [history.essence(m) for m in result.get("messages") or () if isinstance(m, Mapping)]
+        if held and held[-1]["role"] == "assistant" and not held[-1].get("tool_calls") and self._is_last_reply(end):
+            held[-1]["content"] = end.text
         if self._is_compressed:
             return {"messages": held, "messages_of": "session"}
         mine = held[len(self._history) :]
         told = history.turn_messages([*self._recorder.seen, ("turn.completed", {"text": end.text})])
         return {} if history.same_messages(mine, told) else {"messages": mine, "messages_of": "turn"}
+
+    def _is_last_reply(self, end: Outcome) -> bool:
+        """Whether the answer is one reply (and not several that continue each other, each a message of its own)."""
+        replies = self._recorder.replies
+        return bool(replies) and replies[-1].text.strip() == end.text
 
     # -- what Hermes calls ---------------------------------------------------------------------------------------------
 
@@ -306,7 +341,7 @@ class Turn:
         """A tool call of this turn or of an agent it delegated to."""
         return self._strand(context).call_tool(name, args, next_call, context)
 
-    def _strand(self, context: Mapping[str, Any]) -> Strand:
+    def _strand(self, context: Mapping[str, Any]) -> AgentRun:
         with self._lock:
             return self._strands.get(str(context.get("session_id"))) or self._strands[self.session_id]
 
@@ -315,10 +350,19 @@ class Turn:
         parent = self._strand({"session_id": parent_session_id})
         recorder = parent.recorder.child(new_id())
         toolbox = self._make_toolbox(recorder, self._kept)
-        strand = Strand(
-            recorder, toolbox, self._hermes, self._agent, provider=parent.provider, replay=self._replay,
-            budget=self._budget, recording=self._recording,
-        )  # fmt: skip
+        strand = AgentRun(
+            recorder,
+            toolbox,
+            self._hermes,
+            self._agent,
+            provider=parent.provider,
+            options=parent.options,
+            home=parent.home,
+            replay=self._replay,
+            budget=self._budget,
+            recording=self._recording,
+            most_wait_s=self._most_wait_s,
+        )
         with self._lock:
             self._strands[child_session_id] = strand
             stop_reason = self._stop_reason
@@ -331,7 +375,7 @@ class Turn:
         with self._lock:
             strand = self._strands.pop(child_session_id, None)
         if strand is not None:
-            strand.toolbox.close_batch()
+            strand.toolbox.close_batch(is_end=True)
             strand.recorder.complete_agent(text, status)
 
     @property
@@ -339,9 +383,17 @@ class Turn:
         """Whether somebody, or the clock, asked it to end."""
         return self._stop_reason is not None
 
+    @property
+    def _most_wait_s(self) -> float:
+        return max(outcome.MOST_WAIT_S, float(self._message.get("timeout_s") or 0.0))
+
     def on_wait(self, wait_s: float, n_retry: int, n_retries_max: int) -> None:
-        """Hermes waits before it asks again."""
+        """Hermes waits before it asks again; too long a wait ends the turn."""
         if self._stop_reason is None:
+            failure = self._recorder.last_failure
+            asked_s = outcome.retry_after_s(failure) or 0.0  # Hermes waits 600 s at most, and reads no dates
+            if max(wait_s, asked_s) > self._most_wait_s:
+                raise outcome.LongWait(max(wait_s, asked_s)) from failure
             self._recorder.on_wait(wait_s, n_retry, n_retries_max)
 
     def on_reconnect(self, reason: str, n_retry: int, n_retries_max: int) -> None:
@@ -366,10 +418,14 @@ class Turn:
         answer, self._is_helper_replayed = self._strand({}).call_helper(request, send)
         return answer
 
-    def on_compressed(self, n_before: int, n_after: int, spent: quirk.Spent) -> None:
-        """Hermes shortened the conversation with a call of its own."""
-        self._is_compressed = True
+    def on_compressed(self, n_before: int, n_after: int, spent: Spent, *, is_shorter: bool) -> None:
+        """Hermes shortened the conversation with a call of its own, or tried to."""
         self._recorder.tally.count_helper(spent.data())
+        if not is_shorter:
+            if spent.data():
+                self._recorder.warning("compression", "Hermes asked the model to shorten the conversation, in vain.")
+            return
+        self._is_compressed = True
         counts = {"n_messages_before": n_before, "n_messages_after": n_after}
         counts |= {"replayed": True} if self._is_helper_replayed else {}
         self._recorder.emit("context.compressed", counts | spent.data())

@@ -7,7 +7,7 @@ Kernel to worker:
 
 | kind | keys |
 |---|---|
-| `bind` | agent_id, agent: {name, instructions, model: {id, provider, base_url, api_key}, tools: [ToolSpec dicts], toolsets, max_turns, config} |
+| `bind` | agent_id, agent: {name, instructions, model: {id, provider, base_url, api_key}, tools: [ToolSpec dicts], toolsets, max_turns, config, home: {name, path} or null, mcp: {name: {command, args, env} or {url, headers}, timeout, connect_timeout}} |
 | `unbind` | agent_id |
 | `warm` | agent_id - one throw-away turn against the worker's own endpoint, when idle, so that the first real turn is warm |
 | `turn.start` | turn_id, session_id, agent_id, prompt, history (messages), attempt, date (`2026-11-29`: the session's first day), tools (ToolSpec dicts), timeout_s, runtime, n_prior_turns, labels (merged into `turn.started`), budget? ([{of, max_cost_usd or max_tokens, spent, cure, is_shared?}]), is_changed? (it goes on with another model, other tools or instructions: committed steps are met by what was said), replay? (a recorded turn: file, is_live, changes, responses, tool_results) |
@@ -23,7 +23,7 @@ Worker to kernel:
 | kind | keys |
 |---|---|
 | `ready` | pid, producer, python, hermes_agent (version), protocol |
-| `bound` | agent_id, model: {id, provider, base_url}, host, toolsets (effective) |
+| `bound` | agent_id, model: {id, provider, base_url}, host, toolsets (declared), tools_by_toolset: {toolset: {tools, missing: {tool: what it needs}}} |
 | `bind.failed` | agent_id, error, error_type, hint |
 | `warmed` | agent_id, duration_ms, is_ok |
 | `event` | event (see `hermes_nb.model.event`), committed to the journal before it is sent |

@@ -2,12 +2,10 @@
 
 For scripts, as in flyteplugins-agents-hermes: `tool`, `run_agent`, `run_agent_sync`, `FLYTE_TOOLSET`. For notebooks:
 `Flyte`, the runtime; `attach_run`, a run brought back; `events_in`, the events in a report; `submit_plan` and `Submission`,
-a promotion that can be watched. `preflight`, `promote` and
-`export` are in the modules of those names.
+a promotion that can be watched. `preflight` and
+`export` are functions of `promotion`'s modules of those names, `promote` is one of `promotion.promoted`.
 
 Nothing of Flyte is imported until it is needed; this room is its only importer.
-
-Source: seed 000.
 """
 
 from __future__ import annotations
@@ -15,24 +13,30 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.flyte.adapter import run_agent, run_agent_sync, tool
-    from hermes_nb.flyte.attach import attach_run
-    from hermes_nb.flyte.report import events_in
-    from hermes_nb.flyte.runtime import Flyte
-    from hermes_nb.flyte.submission import Submission, submit_plan
+    from hermes_nb.flyte.promotion.submission import Submission, submit_plan
+    from hermes_nb.flyte.run.runtime import Flyte, attach_run
+    from hermes_nb.flyte.task.report import events_in
 
 FLYTE_TOOLSET = "flyte"
 """The Hermes toolset that tools of Flyte are registered under."""
 
 _EXPORTS = {
     "adapter": ("run_agent", "run_agent_sync", "tool"),
-    "attach": ("attach_run",),
-    "report": ("events_in",),
-    "runtime": ("Flyte",),
-    "submission": ("Submission", "submit_plan"),
+    "task.report": ("events_in",),
+    "run.runtime": ("Flyte", "attach_run"),
+    "promotion.submission": ("Submission", "submit_plan"),
 }
 __all__ = [
-    "FLYTE_TOOLSET", "Flyte", "Submission", "attach_run", "events_in", "run_agent", "run_agent_sync", "submit_plan", "tool",
-]  # fmt: skip
+    "FLYTE_TOOLSET",
+    "Flyte",
+    "Submission",
+    "attach_run",
+    "events_in",
+    "run_agent",
+    "run_agent_sync",
+    "submit_plan",
+    "tool",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 
+from hermes_nb._quiet import hush
 from hermes_nb._require import require
 
 TYPE_CHECKING = False
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WHY = "to run on Flyte"
+ADAPTER = "2.12.1"  # the release of the adapter that its traps were measured on
 PACKAGES = ("hermes-agent", "flyte", "flyteplugins-agents-hermes")
 
 
@@ -24,7 +26,9 @@ def sdk(module: str = "flyte") -> ModuleType:
         MissingPackageError: It is not installed.
     """
     with undisturbed():
-        return require(module, why=WHY)
+        found = require(module, why=WHY)
+    hush("flyte", "httpx", "httpcore", "urllib3", "grpc", "h2", "hpack")
+    return found
 
 
 def adapter() -> ModuleType:
@@ -49,11 +53,16 @@ def undisturbed() -> Iterator[None]:
 
 
 def versions() -> dict[str, str]:
-    """What is installed here: python (minor version), hermes-agent, flyte, flyteplugins-agents-hermes; "" where missing."""
+    """Return versions by name: python (minor version), hermes-agent, flyte, flyteplugins-agents-hermes; "" where missing.
+
+    A kernel without a Hermes of its own ships turns for the one that its workers have, with the adapter's measured release.
+    """
+    from hermes_nb.environments import lockfile
+
     found = {"python": f"{sys.version_info[0]}.{sys.version_info[1]}"}
     for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
-            found[name] = ""
+            found[name] = {"hermes-agent": lockfile.DEFAULT, "flyteplugins-agents-hermes": ADAPTER}.get(name, "")
     return found

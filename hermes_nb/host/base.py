@@ -11,7 +11,7 @@ import concurrent.futures
 import contextvars
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from hermes_nb.model.event import Event
@@ -73,6 +73,47 @@ class Sink(Protocol):
         """Replace what streamed by the final form: all MIME types at once; returns when it was handed to the front end."""
 
 
+@runtime_checkable
+class LiveSink(Sink, Protocol):
+    """A sink that a browser shows, with its turn's buttons."""
+
+    @property
+    def has_buttons(self) -> bool:
+        """Whether a browser shows it, or may still."""
+
+    def attach(self, turn: Any) -> None:
+        """Show that turn from now on, and hear its buttons."""
+
+    def on_display(self, call_id: str, data: Mapping[str, Any]) -> bool:
+        """Take what a tool displayed; true where it shows in its row, live and saved."""
+
+    def is_in_place(self) -> bool:
+        """Whether what tools print shows in their rows, live and saved."""
+
+
+@runtime_checkable
+class RedrawnSink(Protocol):
+    """A sink that can be put below what came meanwhile."""
+
+    def show_again(self) -> None:
+        """Show once more: a tool cleared the cell."""
+
+
+@runtime_checkable
+class StagedHost(Protocol):
+    """A host that can show turns as widgets.
+
+    Attributes:
+        stage: Makes richer places for turns; None shows text.
+    """
+
+    stage: Any
+
+    @property
+    def asking(self) -> Mapping[str, Any]:
+        """The message that the calling thread or task answers."""
+
+
 class Host(Protocol):
     """A place to run tools and to show turns."""
 
@@ -107,6 +148,9 @@ class Host(Protocol):
 
     def open_sink(self, caller: Caller, *, quiet: bool = False, shown_in: Sink | None = None) -> Sink:
         """A place for one turn to show: `shown_in` where one is given; `quiet` gives one that shows nothing."""
+
+    def live_text(self, caller: Caller) -> Callable[[str, bool], None]:
+        """Return what draws a text, in the caller's output, in place of the one it drew before; True is for the last."""
 
     def close(self) -> None:
         """End threads and restore what was replaced."""

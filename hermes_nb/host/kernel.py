@@ -11,28 +11,29 @@ import base64
 import concurrent.futures
 import contextlib
 import sys
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb._require import require
-from hermes_nb.host.base import Caller, Sink, ToolCall
-from hermes_nb.host.capture import CURRENT, Capture, hearing
-from hermes_nb.host.clear import clears_are_hooked
-from hermes_nb.host.debugged import breaking, remember
-from hermes_nb.host.job import Job
+from hermes_nb.host.base import Caller, LiveSink, RedrawnSink, Sink, ToolCall
+from hermes_nb.host.execution.debugger import breaking, remember
+from hermes_nb.host.execution.tool_job import ToolJob
+from hermes_nb.host.output.bandwidth import Bandwidth, NullSink
+from hermes_nb.host.output.capture import CURRENT, Capture, hearing
+from hermes_nb.host.output.ipykernel_compat import clears_are_hooked
 from hermes_nb.host.plain import PlainHost
 from hermes_nb.host.prompt import asking
-from hermes_nb.host.sink import Budget, NullSink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hermes_nb.host.display_sink import CaptureOutlet, KernelOutlet
-    from hermes_nb.host.timer import Timer
+    from hermes_nb.host.execution.timer import Timer
+    from hermes_nb.host.output.display_sink import CaptureOutlet, KernelOutlet
     from hermes_nb.tools.call import ToolOutcome
 
-    Stage = Callable[[KernelOutlet, Mapping[str, Any], Timer, Budget], Sink | None]
+    Stage = Callable[[KernelOutlet, Mapping[str, Any], Timer, Bandwidth], Sink | None]
 
 
 class KernelHost(PlainHost):
@@ -46,7 +47,7 @@ class KernelHost(PlainHost):
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._budget = Budget()
+        self._budget = Bandwidth()
         self.stage: Stage | None = None
         super().__init__()
 
@@ -87,7 +88,7 @@ class KernelHost(PlainHost):
 
     def open_sink(self, caller: Caller, *, quiet: bool = False, shown_in: Sink | None = None) -> Sink:
         """An output of the asking cell."""
-        from hermes_nb.host.display_sink import DisplaySink, KernelOutlet
+        from hermes_nb.host.output.display_sink import DisplaySink, KernelOutlet
 
         if shown_in is not None:
             return self.connected(shown_in, caller)
@@ -107,19 +108,34 @@ class KernelHost(PlainHost):
 
     def outlet(self, caller: Caller) -> KernelOutlet | CaptureOutlet:
         """Where a caller's displays go."""
-        from hermes_nb.host.display_sink import outlet_of
+        from hermes_nb.host.output.display_sink import outlet_of
 
         return outlet_of(self._shell, caller)
 
+    def live_text(self, caller: Caller) -> Callable[[str, bool], None]:
+        """See `Host.live_text`. An output that can't be replaced shows the last text alone."""
+        outlet, display_id = self.outlet(caller), uuid.uuid4().hex
+        is_shown = False
+
+        def draw(text: str, is_last: bool) -> None:
+            nonlocal is_shown
+            if outlet.can_update or is_last:
+                outlet.send({"text/plain": text}, display_id=display_id, update=is_shown)
+                is_shown = True
+
+        return draw
+
     def connected(self, sink: Sink, caller: Caller) -> Sink:
         """The sink, told when a tool of the caller's turn clears the cell, and what it displays."""
-        caller.extra["show_again"] = getattr(sink, "show_again", _nothing)
-        caller.extra["on_display"] = getattr(sink, "on_display", _nothing)
+        caller.extra["show_again"] = sink.show_again if isinstance(sink, RedrawnSink) else _nothing
+        caller.extra["on_display"] = sink.on_display if isinstance(sink, LiveSink) else _nothing
+        caller.extra["is_in_place"] = sink.is_in_place if isinstance(sink, LiveSink) else _nothing
         return sink
 
     @contextmanager
-    def _hearing(self, job: Job) -> Iterator[None]:
-        capture = Capture(job.call.on_output, job.caller.extra.get("streams", {}))
+    def _hearing(self, job: ToolJob) -> Iterator[None]:
+        is_in_place = job.caller.extra.get("is_in_place", _nothing)
+        capture = Capture(job.call.on_output, job.caller.extra.get("streams", {}), lambda: bool(is_in_place()))
         publisher = job.caller.extra.get("publisher")
         with contextlib.ExitStack() as opened:
             opened.enter_context(hearing(capture, job))
@@ -129,7 +145,7 @@ class KernelHost(PlainHost):
             yield
 
     @contextmanager
-    def _displaying(self, capture: Capture, job: Job, publisher: Any) -> Iterator[None]:
+    def _displaying(self, capture: Capture, job: ToolJob, publisher: Any) -> Iterator[None]:
         """Let what the call displays go to the publisher of its cell, under the header of its cell."""
         caller = job.caller
         current = self._shell.display_pub
@@ -156,7 +172,10 @@ class KernelHost(PlainHost):
                 return None
             data = content.get("data") or {}
             _hear(capture, data)
-            caller.extra.get("on_display", _nothing)(job.call.call_id, data)
+            is_updated = message.get("header", {}).get("msg_type") != "display_data" or (content.get("transient") or {})
+            is_shown = caller.extra.get("on_display", _nothing)(job.call.call_id, data)
+            if is_shown and not is_updated:
+                return None
             if publisher is current:
                 return message
             publisher.publish(data=content.get("data") or {}, metadata=content.get("metadata") or {})
@@ -185,7 +204,7 @@ def _drawn(picture: Any) -> Any:
     try:
         ipython.get_ipython().display_formatter.formatters["image/png"].lookup(picture)
     except KeyError:
-        from hermes_nb.tools.image import image_part
+        from hermes_nb.tools.rendering.image import image_part
 
         return ipython.display.Image(base64.b64decode(image_part("The figure", picture).data))
     return picture

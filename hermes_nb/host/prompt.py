@@ -18,16 +18,16 @@ from contextlib import contextmanager
 from typing import Any
 
 from hermes_nb.errors import NobodyThereError
-from hermes_nb.host.job import Job
+from hermes_nb.host.execution.tool_job import ToolJob
 
-_ASKS: contextvars.ContextVar[Job | None] = contextvars.ContextVar("hermes_nb_asks", default=None)
+_ASKS: contextvars.ContextVar[ToolJob | None] = contextvars.ContextVar("hermes_nb_asks", default=None)
 _PLACES: tuple[tuple[Any, str], ...] = ((builtins, "input"), (getpass, "getpass"))
 _LOCK = threading.Lock()
 _n_open = 0
 
 
 @contextmanager
-def asking(job: Job, *, needs_cell: bool) -> Iterator[None]:
+def asking(job: ToolJob, *, needs_cell: bool) -> Iterator[None]:
     """While the job runs in this context: its prompts hold its time limit.
 
     Args:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from hermes_nb.errors import HermesNbError
-from hermes_nb.magics import _subcommand
+from hermes_nb.magics import _subcommand, _topic
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser
 from hermes_nb.magics._transform import NAME
@@ -139,9 +139,7 @@ def _starting(fragment: str, kind: str, texts: Iterable[str]) -> tuple[str, str,
     return fragment, kind, sorted({text for text in texts if text.startswith(fragment)})
 
 
-def _in_subcommand(
-    context: Context, parser: Parser, words: list[str], fragment: str
-) -> tuple[str, str, list[str]] | None:
+def _in_subcommand(context: Context, parser: Parser, words: list[str], fragment: str) -> tuple[str, str, list[str]] | None:
     option = words[-1] if words and parser.takes_value(words[-1]) else None
     if option is None and fragment.startswith("-") and "=" in fragment:
         option, _, fragment = fragment.partition("=")
@@ -219,7 +217,7 @@ _SOURCES: dict[str, tuple[str, Callable[[Context], list[str]]]] = {
     "out": ("variable", lambda context: list(context.variables())),
     "variables": ("variable", lambda context: list(context.variables())),
     "tools": ("function", _functions),
-    "subcommand": ("sub-command", lambda _: _subcommand.names()),
+    "subcommand": ("topic", lambda _: [*_subcommand.names(), *_topic.public_names(), *_topic.error_names()]),
     "turn": ("turn", _turns),
     "request": ("request", _requests),
 }

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from hermes_nb import _settings
+from hermes_nb._near import near
+from hermes_nb.api._card import card_of
 from hermes_nb.errors import AgentNotFoundError, UnknownNameError, UsageError
 from hermes_nb.host.client import cell_named
+from hermes_nb.magics._agent_diff import changes, moved, snapshot
 from hermes_nb.magics._cells import Cells
-from hermes_nb.magics._change import changes, moved, snapshot
-from hermes_nb.magics._parser import near
-from hermes_nb.model.agent import Agent
+from hermes_nb.magics._declared import Source
+from hermes_nb.model.agent import Agent, is_agent_name
+from hermes_nb.runtimes._base import Runtime
+from hermes_nb.turns.model_choice import has_new_model
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from hermes_nb.runtimes._base import Runtime
-    from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.hermes import Hermes
-    from hermes_nb.sessions.result import RunResult
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.bound_agent import BoundAgent
+    from hermes_nb.api.hermes import Hermes
+    from hermes_nb.api.turn import Turn
+    from hermes_nb.turns.result import RunResult
 
 PROCESS = "process"
 DEFAULT_AGENT = "hermes"  # made when a question is asked and there is no agent at all
@@ -48,6 +52,7 @@ class Context:
     Attributes:
         cells: Which cell runs.
         default_agent: Who is asked without `-a` when several agents are bound; None for nobody.
+        given: What the sub-command that ran last gives to an assignment; None for most.
         last_result: The newest result there was when the last cell ended; None before the first.
     """
 
@@ -56,21 +61,23 @@ class Context:
         self.cells = Cells(lambda: cell_named(getattr(shell, "get_parent", dict)() or {}))
         self.default_agent: str | None = None
         self.last_result: RunResult | None = None
+        self.given: Any = None
         self._loaded_in = Path.cwd()
         self._open_hermes = open_hermes or self._open_local
         self._hermes: Hermes | None = None
         self._snapshots: dict[str, dict[str, Any]] = {}
-        self._sources: dict[str, Agent] = {}
+        self._sources: dict[str, Source] = {}
         self._attached: dict[BoundAgent, dict[str, str]] = {}
         self._background: list[tuple[Turn, str | None]] = []
         self._runs_on: dict[str, str] = {}
+        self._unasked: Agent | None = None  # made for a question that came before any agent
 
     # -- Hermes --------------------------------------------------------------------------------------------------
     @property
     def hermes(self) -> Hermes:
         """The kernel's Hermes, made at the first use."""
         if self._hermes is None:
-            from hermes_nb.sessions.stage import set_stage
+            from hermes_nb.api._sink_factory import set_stage
 
             self._hermes = self._open_hermes()
             set_stage(self._hermes.host, self._asked_again)
@@ -87,15 +94,16 @@ class Context:
         """A button asked a cell's question again: the cell's variable, and `--again`, mean the new turn."""
         self.cells.replace(before, turn)
         held: list[str | None] = [
-            name for name, value in self.variables().items()
+            name
+            for name, value in self.variables().items()
             if value is before or getattr(value, "turn_id", None) == before.id
-        ]  # fmt: skip
+        ]
         for name in held or [None]:
             self.follow(turn, name)
 
     def open_stored(self) -> None:
         """Open the kernel's Hermes if sessions are stored for it; makes no file. On the main thread alone."""
-        from hermes_nb.sessions.state_dir import FOLDER, STORE
+        from hermes_nb.workers.state_dir import FOLDER, STORE
 
         home = _settings.home()
         folder = Path(home).expanduser() if home else self._loaded_in / FOLDER
@@ -103,10 +111,10 @@ class Context:
             self.hermes  # noqa: B018 - opened by being asked for
 
     def _open_local(self) -> Hermes:
-        from hermes_nb.sessions.hermes import Hermes
+        from hermes_nb.api.hermes import Hermes
 
         moved = _settings.home() is None and Path.cwd() != self._loaded_in
-        return Hermes.open_local(state=self._loaded_in / ".hermes-nb" if moved else None)
+        return Hermes.open_local(state=self._loaded_in / ".hermes-nb" if moved else None).keep_open()
 
     def close(self) -> None:
         """End the Hermes and what it started. Idempotent."""
@@ -144,9 +152,11 @@ class Context:
         """
         if name not in self.user_ns:
             is_name = name.isidentifier()
-            how = near(name, list(self.variables())) if is_name else (
-                " Names of variables go here, no expressions and no paths: put it into one first, and give its name."
-            )  # fmt: skip
+            how = (
+                near(name, list(self.variables()))
+                if is_name
+                else (" Names of variables go here, no expressions and no paths: put it into one first, and give its name.")
+            )
             raise UsageError(f"There is no variable named {name!r}.{how}")
         return self.user_ns[name]
 
@@ -170,25 +180,30 @@ class Context:
         """
         name, _, mode = wanted.partition(":")
         held: Any = self.user_ns.get(wanted)
-        if callable(getattr(held, "open", None)) and hasattr(held, "to_dict"):
-            found: Runtime = held
-            return found
+        if isinstance(held, Runtime) and not isinstance(held, type):
+            return held
         if name != "flyte":
-            return self._named_runtime(wanted)
-        from hermes_nb.flyte.runtime import Flyte
+            return self._named_runtime(name, mode if ":" in wanted else None)
+        from hermes_nb.flyte.run.runtime import Flyte
 
         return Flyte(mode=mode or "remote")  # type: ignore[arg-type]
 
-    def _named_runtime(self, name: str) -> Runtime:
-        """A runtime as it is without options: a file of `runtimes/`, or an entry point."""
+    def _named_runtime(self, name: str, text: str | None) -> Runtime:
+        """A runtime as it is without options, or what it makes of the text after a colon: a file of `runtimes/`, or an entry
+        point."""
         from hermes_nb import _registry
 
         try:
             module = _registry.load("runtimes", name)
         except UnknownNameError as exc:
             raise UsageError(f"--on takes a runtime's name, or a variable that holds a runtime. {exc}") from None
-        made: Runtime = getattr(module, name.title().replace("_", ""))()
-        return made
+        kind = getattr(module, name.title().replace("_", ""))
+        if text is None:
+            made: Runtime = kind()
+            return made
+        if not hasattr(kind, "from_name"):
+            raise UsageError(f"--on {name}:{text}: the runtime {name!r} takes nothing after its name.")
+        return kind.from_name(text)  # type: ignore[no-any-return]
 
     # -- agents --------------------------------------------------------------------------------------------------
     @property
@@ -231,13 +246,15 @@ class Context:
         if on not in (None, PROCESS):
             self.runtime(str(on))
         before = self._snapshot(agent.name)
-        place = moved(self.declared(), self._sources.get(agent.name), source or agent)
+        declared, last = self.declared(), self._sources.get(agent.name)
+        place = moved(declared, last.agent if last else None, source or agent)
         bound = self.hermes.bind(agent)
+        bound.renewing = partial(self._renew, bound, bound.notices.add)
         if on is not None:
             self._runs_on[agent.name] = on
         after = {**snapshot(bound), "runtime": self.runs_on(agent.name) or PROCESS}
         self._snapshots[agent.name] = after
-        self._sources[agent.name] = source or agent
+        self._sources[agent.name] = Source.of(source or agent, declared)
         found = None if before is None else changes(before, after)
         return Binding(bound, [place, *found] if place and found else found)
 
@@ -256,14 +273,20 @@ class Context:
 
     def card(self, bound: BoundAgent) -> dict[str, Any]:
         """What the card of an agent says (see `BoundAgent.card`)."""
-        card = bound.card()
-        return {**card, "runtime": self.runs_on(bound.name) or card["runtime"]}
+        on = self.runs_on(bound.name)
+        if on is None:
+            return card_of(bound)
+        try:
+            card = card_of(bound, on=self.runtime(on))
+        except UsageError as exc:  # its variable is gone
+            card = {**card_of(bound), "engine": str(exc)}
+        return {**card, "runtime": on}
 
     def pick(self, name: str | None) -> BoundAgent:
         """Who is asked: the agent of that name, bound when it was not; without a name the only or the default one.
 
-        A variable means its declaration: where another one of that agent's name is bound, it takes its place, and a line
-        says what differs.
+        A variable means its declaration as it is now: where another one of that agent's name is bound, or the cell ran
+        again, it takes its place, and a line says what differs.
 
         Raises:
             AgentNotFoundError: None bears that name; the message lists those that are there.
@@ -272,30 +295,74 @@ class Context:
         return self._named(name) if name is not None else self._unnamed()
 
     def _named(self, name: str) -> BoundAgent:
-        if name in self.agents:
-            return self.agents[name]
-        agent = self.find(name)
+        agent = self.declared().get(name)
+        if agent is None and name in self.agents:
+            return self._renewed(self.agents[name])
+        agent = agent or self.find(name)
         if agent is not None:
             bound = self.agents.get(agent.name)
-            if bound is not None and agent == self._sources.get(agent.name, bound.config):
-                return bound
-            binding = self.bind(agent)
-            if binding.changes:
-                said = "; ".join(binding.changes)
-                print(f"Agent {agent.name!r} is now another declaration: {said}.", flush=True)
-            return binding.bound
+            if bound is None:
+                return self.bind(agent).bound
+            self._take(bound, agent, _print)
+            return bound
         known = sorted({*self.agents, *self.declared()})
         raise AgentNotFoundError(
-            f"No agent named {name!r}.{near(name, known)} Known: {', '.join(known) or 'none'}."
-            f" Make one: {name} = Agent({name!r}), or %hermes agent {name} --instructions '...'."
+            f"No agent named {name!r}.{near(name, known)} Known: {', '.join(known) or 'none'}. {self._how_to_make(name)}"
         )
+
+    def _how_to_make(self, name: str) -> str:
+        from hermes_nb.model.agent_code import how_to_make
+
+        how = how_to_make(name, self.user_ns)
+        return f"{how}, or %hermes agent {name} --instructions '...'." if is_agent_name(name) else how
+
+    def _renewed(self, bound: BoundAgent) -> BoundAgent:
+        self._renew(bound, _print)
+        return bound
+
+    def _renew(self, bound: BoundAgent, say: Callable[[str, str], None]) -> None:
+        """Bind an agent again if its declaration is another one now: the cell of its variable may have run again."""
+        source = self._sources.get(bound.name)
+        if source is not None and self.agents.get(bound.name) is bound:
+            self._take(bound, source.now(self.declared()), say)
+
+    def _take(self, bound: BoundAgent, agent: Agent, say: Callable[[str, str], None]) -> None:
+        """Bind that declaration in the place of the one that is bound, and say what differs, if anything does."""
+        source = self._sources.get(agent.name) or Source.of(bound.config, {})
+        source.note(self.declared())
+        if source.has_same_form(agent):
+            if agent.tools and not source.is_same(agent):  # functions made anew by the same code
+                own = [*bound.config.tools] == [*source.kept.tools]
+                agent = replace(bound.config, tools=agent.tools) if own else bound.config
+                self._bind_quietly(agent, source=self.declared().get(source.variable or "") or agent)
+            elif has_new_model(bound):
+                self._say(self._bind_quietly(bound.config, source=source.agent), say)
+            elif agent is not source.agent:
+                self._sources[agent.name] = Source.of(agent, self.declared())
+            return
+        self._say(self._bind_quietly(agent), say)
+
+    def _bind_quietly(self, agent: Agent, *, source: Agent | None = None) -> Binding:
+        """`bind`, without a line for each tool: what changed is said in one."""
+        bound = self.agents[agent.name]
+        before = [text for code, text in bound.notices if code == "tool"]
+        binding = self.bind(agent, source=source)
+        bound.notices.discard("tool", keep=before)
+        return binding
+
+    def _say(self, binding: Binding, say: Callable[[str, str], None]) -> None:
+        if binding.changes:
+            name, said = binding.bound.name, "; ".join(binding.changes)
+            is_other = " in place of " in binding.changes[0]
+            say("agent", f"Agent {name!r} {'is now another declaration' if is_other else 'was declared anew'}: {said}.")
 
     def _unnamed(self) -> BoundAgent:
         agents = self.agents
         if self.default_agent in agents:
-            return agents[self.default_agent]
+            return self._renewed(agents[self.default_agent])
+        agents = {name: bound for name, bound in agents.items() if bound.config is not self._unasked}
         if len(agents) == 1:
-            return next(iter(agents.values()))
+            return self._renewed(next(iter(agents.values())))
         if agents:
             raise UsageError(
                 f"Several agents are bound: {', '.join(sorted(agents))}. Say which with -a NAME, or choose one for good"
@@ -304,9 +371,14 @@ class Context:
         declared = {agent.name: agent for agent in self.declared().values()}
         if len(declared) > 1:
             raise UsageError(f"Several agents are there: {', '.join(sorted(declared))}. Say which with -a NAME.")
-        agent = self.find(next(iter(declared))) if declared else Agent(DEFAULT_AGENT)
-        assert agent is not None
-        return self.bind(agent).bound
+        if declared:
+            agent = self.find(next(iter(declared)))
+            assert agent is not None
+            return self.bind(agent).bound
+        if DEFAULT_AGENT in self.agents:
+            return self._renewed(self.agents[DEFAULT_AGENT])
+        self._unasked = Agent(DEFAULT_AGENT)
+        return self.bind(self._unasked).bound
 
     def attach(self, bound: BoundAgent, names: list[str]) -> None:
         """Give an agent functions of the notebook, for the turns to come.
@@ -315,7 +387,7 @@ class Context:
             UsageError: A name is no variable, or none of a function, or the agent has that one already.
             ToolError: A function that can't be a tool of this agent.
         """
-        bound.renew_tools()
+        bound.definitions.renew()
         functions = {name: self.function(name) for name in names}
         for name, function in functions.items():
             if any(function is tool or function is tool.function for tool in bound.tools):
@@ -352,6 +424,8 @@ class Context:
 
         Called between cells, never while one runs.
         """
+        for source in self._sources.values():
+            source.note(self.declared())
         for turn, variable in list(self._background):
             result = turn.result
             if result is None:
@@ -368,9 +442,13 @@ class Context:
     @property
     def running(self) -> list[Turn]:
         """The turns that run in this kernel now, oldest first; also those of a Hermes that a cell made."""
-        from hermes_nb.sessions.opened import running_turns
+        from hermes_nb.api._open_handle import running_turns
 
         return running_turns()
+
+
+def _print(code: str, text: str) -> None:
+    print(text, flush=True)
 
 
 def _ended_at(result: RunResult | None) -> float:

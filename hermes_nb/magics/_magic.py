@@ -12,13 +12,13 @@ from hermes_nb.magics._context import Context
 from hermes_nb.magics._outcome import translated
 from hermes_nb.magics._panel_comm import PanelComms
 from hermes_nb.magics._subcommand import SubCommand
-from hermes_nb.magics._transform import AWAITED, NAME, Transformer, misread
+from hermes_nb.magics._transform import AWAITED, AWAITED_VALUE, NAME, Transformer, misread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from hermes_nb.sessions.hermes import Hermes
+    from hermes_nb.api.hermes import Hermes
 
 FOREIGN = "hermes_foreign"  # where a %hermes of another package stays reachable
 _KINDS = ("line", "cell")
@@ -50,7 +50,7 @@ class HermesMagic:
 
         manager = self._shell.magics_manager
         for kind in _KINDS:
-            for name in (NAME, AWAITED, FOREIGN):
+            for name in (NAME, AWAITED, AWAITED_VALUE, FOREIGN):
                 self._replaced[kind, name] = manager.magics[kind].get(name)
         owner = self._foreign_owner()
         if owner is not None:
@@ -60,6 +60,7 @@ class HermesMagic:
                     manager.register_function(foreign, kind, FOREIGN)
         manager.register_function(self.hermes, "line_cell", NAME)
         manager.register_function(self.hermes_awaited, "line_cell", AWAITED)
+        manager.register_function(self.hermes_value, "line_cell", AWAITED_VALUE)
         self._transformer.install()
         self._shell.events.register("pre_run_cell", self._before_cell)
         self._shell.events.register("post_run_cell", self._after_cell)
@@ -152,6 +153,16 @@ class HermesMagic:
         self._transformer.restore_inputs()
         return self._awaited(line, cell)
 
+    def hermes_value(self, line: str, cell: str | None = None) -> Coroutine[Any, Any, Any]:
+        """The same as the value of an assignment: `answer = %hermes run ...` gets what -o would."""
+        self._transformer.restore_inputs()
+        return self._valued(line, cell)
+
+    async def _valued(self, line: str, cell: str | None) -> Any:
+        self.context.given = None
+        await self._awaited(line, cell)
+        return self.context.given
+
     async def _awaited(self, line: str, cell: str | None) -> None:
         with translated():
             call = self._call(line, cell)
@@ -167,12 +178,14 @@ class HermesMagic:
     # IPython would else expand `$x` and `{x}` in the line.
     hermes._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
     hermes_awaited._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
+    hermes_value._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]
 
     def _call(self, line: str, cell: str | None) -> tuple[SubCommand, argparse.Namespace, str | None] | None:
         """The sub-command, its options and the cell's body; None when help was shown instead."""
         from hermes_nb.magics.subcommands import help as helping
 
         name, rest = _subcommand.split(line)
+        name = "" if name.startswith("#") else name  # a comment alone
         if not name and cell is not None and cell.strip():
             raise UsageError("%%hermes names no sub-command: nothing was sent. To ask what the cell holds: %%hermes run")
         if not name or name in ("-h", "--help"):
@@ -182,6 +195,8 @@ class HermesMagic:
             name, rest = name.rstrip("?"), "-h"
         subcommand = _subcommand.load(name)
         options = subcommand.parser().read(rest)
+        if cell is not None and getattr(options, "text", "").startswith("#"):
+            options.text = ""  # the question is the cell: this is a comment
         if options.help:
             print(helping.details(name))
             return None

@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from hermes_nb.errors import HermesNbError, UnknownNameError, UsageError
+from hermes_nb.model.place import shortened
 
 
 def in_one_line(error: BaseException) -> BaseException:
     """The error, which IPython then shows as `Name: message` instead of a traceback."""
-    lines = [f"{type(error).__name__}: {error}"]
+    text = shortened(str(error))  # it is saved with the notebook
+    if error.args[:1] == (str(error),) and text != str(error):
+        error.args = (text, *error.args[1:])
+    lines = [f"{type(error).__name__}: {text}"]
     # IPython asks a raised object for this, ipykernel publishes what it returns.
     error._render_traceback_ = lambda: lines  # type: ignore[attr-defined]
     error.__cause__ = error.__context__ = error.__traceback__ = None
@@ -34,7 +38,7 @@ def translated() -> Iterator[None]:
     except (UsageError, UnknownNameError) as exc:
         from IPython.core.error import UsageError as ShellUsageError
 
-        error = ShellUsageError(str(exc))
+        error = ShellUsageError(shortened(str(exc)))
     except HermesNbError as exc:
         error = in_one_line(exc)
     if error is not None:

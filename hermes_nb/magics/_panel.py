@@ -6,16 +6,18 @@ from typing import Any
 
 from hermes_nb import __version__
 from hermes_nb._require import lack_of_widgets
+from hermes_nb.errors import UsageError
 from hermes_nb.magics._context import Context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.sessions.hermes import Hermes
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.hermes import Hermes
+    from hermes_nb.api.turn import Turn
 
 VERSION = 1
 N_SESSIONS = 50
 N_RUNS = 20
+N_ANSWERS = 10
 _MAX_CHARS = 200
 
 
@@ -24,9 +26,38 @@ def now(context: Context) -> dict[str, Any]:
 
     Returns:
         agents: name, model, provider, n_tools, is_bound, is_default, session_id;
+        answers, the newest of turns that are over, in the cell that asked: turn_id, cell, prompt;
         turns, those that run: turn_id, agent, session_id, status, prompt, started_unix_s, tokens, tools, question, cell.
     """
-    return {"agents": _agents(context), "turns": [_turn(context, turn) for turn in context.running]}
+    return {
+        "agents": _agents(context),
+        "turns": [_turn(context, turn) for turn in context.running],
+        "answers": [
+            {"turn_id": turn.id, "cell": cell, "prompt": _short(turn.prompt)}
+            for turn in over(context)
+            if (cell := context.cells.key_of(turn)) is not None
+        ],
+    }
+
+
+def over(context: Context) -> list[Turn]:
+    """The newest turns of this kernel that are over."""
+    hermes = context.opened_hermes
+    return [] if hermes is None else [turn for turn in list(hermes.turns)[-N_ANSWERS:] if turn.is_done]
+
+
+def answer(context: Context, turn_id: str) -> dict[str, Any]:
+    """The static forms of a turn that is over, for the cell that asked and whose page was reloaded meanwhile.
+
+    Raises:
+        UsageError: This kernel has no such turn any more.
+    """
+    from hermes_nb.views._bundle import bundle
+
+    for turn in over(context):
+        if turn.id == turn_id:
+            return {"turn_id": turn_id, "cell": context.cells.key_of(turn), "data": bundle(turn.events)}
+    raise UsageError(f"Turn {turn_id} is not at hand any more. %hermes sessions lists what was said.")
 
 
 def state(context: Context) -> dict[str, Any]:
@@ -106,8 +137,8 @@ def _turn(context: Context, turn: Turn) -> dict[str, Any]:
 
 
 def _sessions(hermes: Hermes, busy: set[str]) -> list[dict[str, Any]]:
-    from hermes_nb.sessions.library import tree
-    from hermes_nb.views._total import format_cost
+    from hermes_nb.api.library import tree
+    from hermes_nb.model.format import format_cost
 
     return [
         {

@@ -83,6 +83,8 @@ class PanelComms:
             match request.get("do"):
                 case "show":
                     comm.send(self._state())
+                case "answer":
+                    comm.send({"answer": _panel.answer(self._context, str(request.get("turn")))})
                 case "stop":
                     self._stop(str(request.get("turn")))
                 case other:

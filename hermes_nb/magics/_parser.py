@@ -2,6 +2,9 @@
 
 A question typed on the line is not shell text: `What's the best customer?` holds a lone quote. So a parser with
 `takes_text` reads options up to the first word that is none, and hands on the rest of the line as it stands.
+
+A comment ends a line of options: `#` after a space, with a space or nothing behind it, or any word with `#` in front where a
+name could stand. In quotes it is text, and so it is within a question on the line.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import argparse
 import re
 from typing import Any, NoReturn
 
+from hermes_nb._near import near
 from hermes_nb.errors import UsageError
 
 _WORD = re.compile(r"""(?:[^\s"']|"(?:\\.|[^"\\])*"|'[^']*')+""")
@@ -25,10 +29,15 @@ def words(line: str) -> list[str]:
     """
     found = []
     position = _next_word(line, 0)
-    while position < len(line):
+    while position < len(line) and not _is_comment(line, position):
         word, position = _word_at(line, position)
         found.append(word)
     return found
+
+
+def _is_comment(line: str, position: int) -> bool:
+    """Whether a comment begins where a word does."""
+    return re.match(r"#(\s|$)", line[position:]) is not None
 
 
 def _word_at(line: str, position: int) -> tuple[str, int]:
@@ -52,15 +61,6 @@ def _unquoted(word: str) -> str:
         return match.group(2)
 
     return _QUOTED.sub(inner, word)
-
-
-def near(name: str, known: list[str]) -> str:
-    """` Did you mean 'x'?` with the known name nearest to `name`; "" when none is near."""
-    import difflib
-
-    bare = {k.lstrip("-"): k for k in reversed(known)}  # the dashes that all options share make no likeness
-    close = difflib.get_close_matches(name.lstrip("-"), bare, n=1, cutoff=0.6)
-    return f" Did you mean {bare[close[0]]!r}?" if close else ""
 
 
 class Parser(argparse.ArgumentParser):
@@ -99,7 +99,7 @@ class Parser(argparse.ArgumentParser):
         Raises:
             UsageError: The line can't be meant as written; the message says how to go on.
         """
-        head, text = self._cut(line) if self.takes_text else (words(line), "")
+        head, text = self._cut(line) if self.takes_text else (self._uncommented(words(line)), "")
         before_dashes = head[: head.index("--")] if "--" in head else head
         if any(option in before_dashes for option in _HELP):
             return argparse.Namespace(help=True, text="")
@@ -109,16 +109,27 @@ class Parser(argparse.ArgumentParser):
             options.text = text
         return options
 
+    def _uncommented(self, head: list[str]) -> list[str]:
+        """The words before one that begins with `#` where no value is due."""
+        is_value = False
+        for n, word in enumerate(head):
+            if word.startswith("#") and not is_value:
+                return head[:n]
+            is_value = not is_value and self.takes_value(word)
+        return head
+
     def _cut(self, line: str) -> tuple[list[str], str]:
         """Options (also after a quoted text), and the text without its quotes."""
         head, position, has_dashes = self._options_of(line, 0)
         rest = line[position:]
         if has_dashes:
             return head, rest
+        if _is_comment(rest, 0):
+            return head, ""
         quoted = re.match(r"""("(?:\\.|[^"\\])*"|'[^']*')(?=\s|$)""", rest)
         if quoted:
             after, end, _ = self._options_of(rest, quoted.end())
-            if end >= len(rest):
+            if end >= len(rest) or _is_comment(rest, end):
                 return head + after, _unquoted(quoted.group())
         self._refuse_late_options(rest)
         return head, rest
@@ -128,7 +139,7 @@ class Parser(argparse.ArgumentParser):
         head: list[str] = []
         position = _next_word(line, position)
         is_value = False
-        while position < len(line) and (is_value or line[position] == "-"):
+        while position < len(line) and (is_value or line[position] == "-") and not _is_comment(line, position):
             word, position = _word_at(line, position)
             if word == "--" and not is_value:
                 return head, position, True

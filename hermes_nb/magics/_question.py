@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.turn import Turn
 
 _ANSWERS = {"y": "once", "yes": "once", "once": "once", "a": "always", "always": "always"}
 _NOBODY = "Nobody is there to answer. Decide yourself, and say what you assumed."

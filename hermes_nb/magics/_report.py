@@ -18,12 +18,13 @@ from pathlib import Path
 
 from hermes_nb.errors import UsageError
 from hermes_nb.magics._table import as_text
+from hermes_nb.model import secret_shape
 from hermes_nb.model.mask import MASK, Masker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from hermes_nb.api.hermes import Hermes
     from hermes_nb.model.event import Event
-    from hermes_nb.sessions.hermes import Hermes
 
 LOG_BYTES = 64_000
 MOST_TURNS = 20
@@ -36,10 +37,9 @@ _SAID = frozenset(
 )
 _FAILURES = frozenset({"turn.failed", "model.failed"})  # their message is the provider's or ours
 # Keys nobody told us of. A false hit costs a word, a miss costs a key: so this guesses; the store's mask does not.
-_SHAPES = re.compile(
+_LOOSE = re.compile(  # beside the table of shapes: beginnings, and what stands where a key would
     r"""(?x)
-      \b(?:sk|pk|rk|gsk|hf|xox[abpr]|gh[pousr]|github_pat|glpat|npm|pypi|r8|tvly|pplx|nvapi|lsv2)[-_][A-Za-z0-9_-]{8,}
-    | \b(?:AKIA|ASIA)[A-Z0-9]{12,} | \bAIza[A-Za-z0-9_-]{20,} | \beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]+)*
+      \b(?:sk|pk|rk|gsk|hf|gh[pousr])[-_][A-Za-z0-9_-]{8,}
     | (?i:(?<=bearer\s)|(?<=basic\s))[A-Za-z0-9._~+/=-]{8,}
     | (?<=://)[^\s/@:]*:[^\s/@]+(?=@)
     | (?i:(?<=key=)|(?<=token=)|(?<=secret=)|(?<=password=))[^\s&"',;]{4,}
@@ -82,7 +82,7 @@ def write(path: Path, table: Sequence[tuple[str, str]], hermes: Hermes | None, m
 
 def clean(text: str, masker: Masker) -> str:
     """The text without known keys, what looks like one, and the names of the home folder and the user."""
-    text = _SHAPES.sub(MASK, masker.text(text)).replace(str(Path.home()), "~")
+    text = _LOOSE.sub(MASK, secret_shape.mask(masker.text(text), MASK)).replace(str(Path.home()), "~")
     user = _user()
     return re.sub(rf"\b{re.escape(user)}\b", "user", text) if len(user) > 3 else text
 

@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, cast
 
 from hermes_nb import _registry
+from hermes_nb._near import near
 from hermes_nb.errors import UnknownNameError, UsageError
 from hermes_nb.magics._context import Context
-from hermes_nb.magics._parser import Parser, near
+from hermes_nb.magics._parser import Parser
 
 ROOM = "magics.subcommands"
 

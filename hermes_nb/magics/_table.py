@@ -21,9 +21,7 @@ def as_text(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 def as_html(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """The same as an HTML table in the front end's own colours."""
     head = "".join(f'<th style="{_CELL};font-weight:600">{escape(name)}</th>' for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows
-    )
+    body = "".join("<tr>" + "".join(f'<td style="{_CELL}">{escape(cell)}</td>' for cell in row) + "</tr>" for row in rows)
     return f'<table style="{_STYLE}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 

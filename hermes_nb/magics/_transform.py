@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
 NAME = "hermes"
-AWAITED = "_hermes"
+AWAITED, AWAITED_VALUE = "_hermes", "_hermes_value"  # as a statement; as the value of an assignment
 
 _HEAD = re.compile(rf"\s*%%{NAME}(?![\w?])")
 _MISREAD = re.compile(rf"\s*%{NAME}\s+\S.*\?\s*$")
@@ -115,7 +115,7 @@ class Transformer:
         if history is None:
             return
         parsed, raw = history.input_hist_parsed, history.input_hist_raw
-        if parsed and len(parsed) == len(raw) and f"_magic('{AWAITED}'" in parsed[-1]:
+        if parsed and len(parsed) == len(raw) and any(f"_magic('{name}'" in parsed[-1] for name in (AWAITED, AWAITED_VALUE)):
             parsed[-1] = raw[-1]
 
 
@@ -190,17 +190,17 @@ def awaiting(text: str, waits: Callable[[str], bool]) -> str | None:
         tree = _syntax.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    calls = [call for call in _top_level_calls(tree.body) if waits(_line(call))]
+    calls = {call: name for call, name in _top_level_calls(tree.body) if waits(_line(call))}
     if not calls:
         return None
     # The parser counts lines by these three ends alone, and columns in UTF-8 bytes.
     starts = [0, *(match.end() for match in _NEWLINE.finditer(text))]
-    for call in sorted(calls, key=lambda c: (c.lineno, c.col_offset), reverse=True):
+    for call, awaited in sorted(calls.items(), key=lambda c: (c[0].lineno, c[0].col_offset), reverse=True):
         name = call.args[0]
         begin = _offset(text, starts, call.lineno, call.col_offset)
         name_begin = _offset(text, starts, name.lineno, name.col_offset)
         name_end = _offset(text, starts, name.end_lineno or name.lineno, name.end_col_offset or 0)
-        text = f"{text[:begin]}await {text[begin:name_begin]}{AWAITED!r}{text[name_end:]}"
+        text = f"{text[:begin]}await {text[begin:name_begin]}{awaited!r}{text[name_end:]}"
     return text
 
 
@@ -210,16 +210,17 @@ def _offset(text: str, starts: list[int], lineno: int, col_offset: int) -> int:
     return start + len(text[start:end].encode("utf-8", "surrogatepass")[:col_offset].decode("utf-8", "surrogatepass"))
 
 
-def _top_level_calls(body: list[ast.stmt]) -> list[ast.Call]:
-    """The `%hermes` calls that are statements or assigned values, outside of functions and classes."""
-    found: list[ast.Call] = []
+def _top_level_calls(body: list[ast.stmt]) -> list[tuple[ast.Call, str]]:
+    """The `%hermes` calls outside of functions and classes, each with the magic that awaits it: as a statement, or as the
+    value of an assignment."""
+    found: list[tuple[ast.Call, str]] = []
     for statement in body:
         match statement:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 continue
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
                 if _is_hermes(call):
-                    found.append(call)
+                    found.append((call, AWAITED if isinstance(statement, ast.Expr) else AWAITED_VALUE))
             case _:
                 for child in ast.iter_child_nodes(statement):
                     if isinstance(child, ast.ExceptHandler | ast.match_case):

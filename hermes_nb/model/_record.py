@@ -76,7 +76,7 @@ class Attempt:
         self.is_stale = True
         self.has_loose_retries = False
         self.missing: set[str] = set()
-        self.state: tuple[float | None, str] = (None, "")
+        self.state: tuple[float | None, str] = (None, "killed")
         if event.turn_id:
             self.records["turn"][event.turn_id] = Record(event.turn_id, "turn", event)
 
@@ -132,6 +132,13 @@ def note(event: Event) -> Note:
         text = as_text(data.get("text")) + ("" if data.get("applied", True) else " (not applied)")
     elif event.kind == "context.compressed":
         text = f"{as_text(data.get('n_messages_before')) or '?'} → {as_text(data.get('n_messages_after')) or '?'} msgs"
+    elif event.kind == "evaluation.result":
+        value = as_number(data.get("value"))
+        said = as_text(data.get("label")) or ("" if value is None else f"{value:g}") or as_text(data.get("error"))
+        text = " · ".join(p for p in (f"{as_text(data.get('name'))}: {said}", as_text(data.get("reason"))) if p)
+    elif event.kind == "home.changed":
+        changed = [line for line in as_text(data.get("diff")).splitlines() if not line.startswith("@@")]
+        text = "\n".join([as_text(data.get("path")), *changed])
     elif event.kind == "flyte.run":
         text = " · ".join(t for key in ("phase", "run") if (t := as_text(data.get(key))))
         url = as_text(data.get("url"))
@@ -140,9 +147,9 @@ def note(event: Event) -> Note:
         text = "\n".join(map(as_text, lines)) if isinstance(lines, list) else ""
     else:
         text = ", ".join(f"{k}={v}" for k, v in list(data.items())[:8])[:500]
-    return Note(
-        event.at_unix_s, event.kind, text, event.session_id, event.turn_id, event.attempt, event.span_id, url
-    )  # fmt: skip
+    kept = dict(data) if event.kind == "evaluation.result" else None
+    where = (event.session_id, event.turn_id, event.attempt, event.span_id)
+    return Note(event.at_unix_s, event.kind, text, *where, url, kept)
 
 
 def as_text(value: object) -> str:

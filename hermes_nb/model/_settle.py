@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from hermes_nb.model._record import Attempt, Record, as_count, as_text, is_before, when
 from hermes_nb.model._span import MAX_OUTPUT_CHARS, OPERATIONS, USAGE_KEYS, Span, SpanDraft, freeze
 from hermes_nb.model.event import Event, as_number
+from hermes_nb.model.status import SpanStatus, ToolStatus
 
-_TOOL_STATUSES = frozenset({"ok", "error", "stopped", "timed_out", "denied", "skipped"})
+_TOOL_STATUSES: Mapping[str, SpanStatus] = {status: status for status in get_args(ToolStatus)}
+_TURN_ENDS: Mapping[str, SpanStatus] = {"completed": "ok", "failed": "error"}
 _DENIALS = frozenset({"deny", "denied", "no", "false", "reject", "rejected", "refuse", "refused"})
 _MAX_DEPTH = 64
 _CLOCK_SLACK_S = 1.0
 _NOTHING: Mapping[str, Any] = {}
 
 _Common: TypeAlias = tuple[
-    str, str | None, str, str, int, str, str, str, str, float, float | None, float | None, str, bool
-]  # fmt: skip
+    str, str | None, str, str, int, str, str, str, str, float, float | None, float | None, SpanStatus, bool
+]
 
 
 def settle(attempt: Attempt, *, is_superseded: bool) -> None:
@@ -29,7 +31,8 @@ def settle(attempt: Attempt, *, is_superseded: bool) -> None:
         is_superseded: A later attempt began: what still runs here was killed.
     """
     root = attempt.root
-    over_at, over = None, ""
+    over_at: float | None = None
+    over: SpanStatus = "killed"
     if root is not None and root.end is not None:
         over_at, over = root.end.at_unix_s, "stopped" if root.end.kind == "turn.stopped" else "killed"
     elif is_superseded:
@@ -74,7 +77,7 @@ def _assign_retries(attempt: Attempt) -> None:
 class _Builder:
     """Makes spans of one attempt's records."""
 
-    def __init__(self, attempt: Attempt, over_at: float | None, over: str) -> None:
+    def __init__(self, attempt: Attempt, over_at: float | None, over: SpanStatus) -> None:
         self.attempt = attempt
         self.turn_id = attempt.turn_id
         self.over_at = over_at
@@ -98,13 +101,14 @@ class _Builder:
         children = [r.span for r in self.attempt.records["model"].values() if r.span is not None]
         told = root.start.data if root.start is not None else _NOTHING
         got = root.end.data if root.end is not None else _NOTHING
-        text, outcome, status = as_text(got.get("text")), "", "ok"
+        text, outcome = as_text(got.get("text")), ""
+        status: SpanStatus = "ok"
         if root.end is not None:
             ending = root.end.kind.removeprefix("turn.")
             outcome = as_text(got.get("status")) or ending
-            status = {"completed": "ok", "failed": "error"}.get(ending, "stopped")
+            status = _TURN_ENDS.get(ending, "stopped")
             if status == "stopped" and outcome == "timed_out":
-                status = outcome
+                status = "timed_out"
         elif children:
             latest = max(children, key=lambda s: (s.start_unix_s, s.api_call, s.span_id))
             text = "" if latest.tool_calls else latest.text
@@ -125,6 +129,8 @@ class _Builder:
             reason=as_text(got.get("reason")),
             host=as_text(told.get("host")),
             runtime=as_text(told.get("runtime")),
+            instructions=as_text(told.get("instructions")),
+            offered=tuple(map(as_text, tools)) if isinstance(tools := told.get("tools"), list) else (),
         )
         span = freeze(draft)
         root.span = root.span if root.span == span else span
@@ -135,7 +141,7 @@ class _Builder:
         is_live = got.get("replayed") is not True
         model = as_text(got.get("model")) or as_text(told.get("model")) or self.model
         calls = got.get("tool_calls")
-        names = [as_text(c.get("name")) for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else ()
+        told_calls = [c for c in calls if isinstance(c, Mapping)] if isinstance(calls, list) else []
         return SpanDraft(
             *self._common(record, got, record.id, record.seen.parent_id, model, "ok" if is_done else "error"),
             model=model,
@@ -145,7 +151,8 @@ class _Builder:
             cost_usd=as_number(got.get("cost_usd")) if is_live else None,
             api_call=as_count(got.get("api_call")) or as_count(told.get("api_call")) or 0,
             n_messages=as_count(got.get("n_messages")) or as_count(told.get("n_messages")) or 0,
-            tool_calls=tuple(names),
+            tool_calls=tuple(as_text(c.get("name")) for c in told_calls),
+            tool_call_ids=tuple(as_text(c.get("id")) for c in told_calls),
             finish_reason=as_text(got.get("finish_reason")),
             prompt=as_text(got.get("last_message")) or as_text(told.get("last_message")),
             prompt_chars=as_count(got.get("last_message_chars")) or as_count(told.get("last_message_chars")),
@@ -153,14 +160,14 @@ class _Builder:
             reasoning=as_text(got.get("reasoning")) or record.streamed("reasoning.delta"),
             error=as_text(got.get("error")),
             error_type=as_text(got.get("error_type")),
+            options=dict(options) if isinstance(options := told.get("options"), Mapping) else {},
         )
 
     def _tool(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> Span:
         output = record.streamed("tool.output")
         hint = record.chunks[0].data if record.chunks else _NOTHING
-        status, error = as_text(got.get("status")), as_text(got.get("error"))
-        if status not in _TOOL_STATUSES:
-            status = "error" if error else "ok"
+        error = as_text(got.get("error"))
+        status = _TOOL_STATUSES.get(as_text(got.get("status"))) or ("error" if error else "ok")
         name = as_text(told.get("name")) or as_text(got.get("name")) or as_text(hint.get("name"))
         return SpanDraft(
             *self._common(record, got, record.id, record.seen.parent_id, name, status),
@@ -177,9 +184,7 @@ class _Builder:
 
     def _delegated(self, record: Record, told: Mapping[str, Any], got: Mapping[str, Any]) -> Span:
         name = as_text(told.get("name")) or as_text(got.get("name"))
-        status = as_text(got.get("status"))
-        if status not in _TOOL_STATUSES:
-            status = "error" if got.get("error") else "ok"
+        status = _TOOL_STATUSES.get(as_text(got.get("status"))) or ("error" if got.get("error") else "ok")
         return SpanDraft(
             *self._common(record, got, record.id, record.seen.parent_id, name, status),
             prompt=as_text(told.get("task")) or as_text(got.get("task")),
@@ -208,7 +213,7 @@ class _Builder:
         )
 
     def _common(
-        self, record: Record, got: Mapping[str, Any], span_id: str, parent_id: str | None, name: str, status: str
+        self, record: Record, got: Mapping[str, Any], span_id: str, parent_id: str | None, name: str, status: SpanStatus
     ) -> _Common:
         """The fields every span has, in the order in which `Span` declares them; `status` is that of a finished one."""
         seen, kind = record.seen, record.kind
@@ -233,9 +238,21 @@ class _Builder:
             replayed = got.get("replayed") is True
             begin, finish, duration = _interval(start, end, got, replayed=replayed)
         return (
-            span_id, parent_id, seen.session_id, seen.turn_id, seen.attempt, kind, OPERATIONS[kind], name, agent,
-            begin, finish, duration, status, replayed,
-        )  # fmt: skip
+            span_id,
+            parent_id,
+            seen.session_id,
+            seen.turn_id,
+            seen.attempt,
+            kind,
+            OPERATIONS[kind],
+            name,
+            agent,
+            begin,
+            finish,
+            duration,
+            status,
+            replayed,
+        )
 
     def _agent(self, parent_id: str) -> str:
         """Name of the nearest agent around a span."""
@@ -267,7 +284,8 @@ def _interval(
     """Start, end, and duration as measured, of a span that completed."""
     duration = None if replayed else as_number(got.get("duration_ms"))
     own = as_number(got.get("started_at_unix_s"))
-    if own is not None and own <= end.at_unix_s + _CLOCK_SLACK_S:
+    # 0.0 stood for "never began" in logs of denied calls.
+    if own and own <= end.at_unix_s + _CLOCK_SLACK_S:
         begin = own
     elif start is not None:
         begin = start.at_unix_s

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from hermes_nb.model.format import format_ms
+from hermes_nb.model.status import SpanStatus
 
 # OpenTelemetry's GenAI operation of each kind; waiting for a person has none there.
 OPERATIONS = {"turn": "invoke_agent", "agent": "invoke_agent", "model": "chat", "tool": "execute_tool", "wait": "wait"}
@@ -62,6 +65,10 @@ class Span:
         builtin: True for a tool of Hermes itself.
         host: Where the requests of a turn go.
         runtime: Runtime of a turn.
+        instructions: What the agent of a turn was told of its job, the first 20,000 characters; "" in older logs.
+        offered: Names of the tools that a turn offered.
+        tool_call_ids: The model's ids of `tool_calls`, in the same order.
+        options: Options that a model call was sent with, by `Model`'s names of them; only those that are set.
     """
 
     span_id: str
@@ -76,7 +83,7 @@ class Span:
     start_unix_s: float
     end_unix_s: float | None
     duration_ms: float | None
-    status: str
+    status: SpanStatus
     replayed: bool = False
     model: str = ""
     provider: str = ""
@@ -106,9 +113,13 @@ class Span:
     builtin: bool = False
     host: str = ""
     runtime: str = ""
+    instructions: str = ""
+    offered: tuple[str, ...] = ()
+    tool_call_ids: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        length = "" if self.duration_ms is None else f", {self.duration_ms:.0f} ms"
+        length = "" if self.duration_ms is None else f", {format_ms(self.duration_ms)}"
         return f"Span({self.kind} {self.name!r}, {self.status}{length})"
 
     @property
@@ -159,6 +170,7 @@ class Note:
         attempt: Attempt of the turn.
         span_id: Span it belongs to.
         url: Where there is more of it; "" when nowhere.
+        data: The event's, of a score; None for others.
     """
 
     at_unix_s: float
@@ -169,6 +181,7 @@ class Note:
     attempt: int
     span_id: str
     url: str = ""
+    data: Mapping[str, object] | None = None
 
 
 def busy_ms(spans: Iterable[Span], *, until_unix_s: float | None = None) -> float:

@@ -9,13 +9,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from hermes_nb.model.agent import OFFLINE, Agent, Model
+from hermes_nb.model.agent import OFFLINE, Agent, Model, is_agent_name
+from hermes_nb.model.credential import Address
 
 WIDTH = 88  # characters of a line; a longer one has each of its parts on a line of its own
 NEW_KEY_VARIABLE = "HERMES_NB_MODEL_KEY"  # for a key that is in no variable of the environment
+NEW_URL_VARIABLE = "HERMES_NB_MODEL_URL"  # for an address that holds credentials
 _ORDER = (
-    "instructions", "model", "provider", "tools", "toolsets", "max_turns", "config", "profile_options", "session_options",
-)  # fmt: skip
+    "instructions",
+    "model",
+    "provider",
+    "tools",
+    "toolsets",
+    "mcp",
+    "max_turns",
+    "config",
+    "profile_options",
+    "session_options",
+)
 
 
 def variable_for(name: str, taken: Mapping[str, Any]) -> str:
@@ -28,6 +39,19 @@ def variable_for(name: str, taken: Mapping[str, Any]) -> str:
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     candidates = [plain, f"{plain}_agent", *(f"{plain}_agent_{n}" for n in range(2, 1000))]
     return next(c for c in candidates if _is_free(c, name, taken))
+
+
+def how_to_make(name: str, taken: Mapping[str, Any], *, options: str = "") -> str:
+    """How an agent of a name is made: `Make one: x = Agent('x')`; where none can be named so, what a name is.
+
+    Args:
+        name: The name that was wanted.
+        taken: The notebook's variables.
+        options: More arguments, e.g. `, instructions='...'`.
+    """
+    if not is_agent_name(name):
+        return f"No agent can be named {name!r}: a letter, then letters, digits, '_', '.' or '-' (ASCII, 64 at most)."
+    return f"Make one: {variable_for(name, taken)} = Agent({name!r}{options})"
 
 
 def _is_free(variable: str, name: str, taken: Mapping[str, Any]) -> bool:
@@ -73,6 +97,9 @@ def agent_code(
                 needs_os = "os.environ" in text
         elif name == "tools":
             text = _fitted(f"    {name}=", "[", [_tool(tool, agent, name_of) for tool in value], "]")
+        elif name == "mcp":
+            text = _fitted(f"    {name}=", "[", [repr(server) for server in value], "]")
+            imports += sorted({type(server).__name__ for server in value})
         elif name == "toolsets":
             text = _fitted(f"    {name}=", "[", [quoted(toolset) for toolset in value], "]")
         else:
@@ -113,13 +140,24 @@ def _fitted(before: str, opening: str, parts: list[str], closing: str) -> str:
 def _model(model: Model, key_variable: Callable[[Model], str | None], before: str) -> str:
     if model.provider == OFFLINE:
         return quoted(OFFLINE)
-    if model.base_url is None and model.api_key is None:
+    if model.base_url is None and model.api_key is None and not model.options and not model.fallbacks:
         return quoted(f"{model.provider}:{model.id}")
     parts = [quoted(model.id), quoted(model.provider)]
-    parts += [quoted(model.base_url)] if model.base_url else []
+    if isinstance(model.base_url, Address):
+        parts.append(f"os.environ[{quoted(NEW_URL_VARIABLE)}]")
+    elif model.base_url:
+        parts.append(quoted(model.base_url))
     if model.api_key:
         parts.append(f"api_key=os.environ[{quoted(key_variable(model) or NEW_KEY_VARIABLE)}]")
+    parts += [f"{name}={_plain(list(v) if isinstance(v, tuple) else v)}" for name, v in model.options.items()]
+    if model.fallbacks:
+        parts.append(f"fallbacks=[{', '.join(_whole(other, key_variable) for other in model.fallbacks)}]")
     return _fitted(before, "Model(", parts, ")")
+
+
+def _whole(model: Model, key_variable: Callable[[Model], str | None]) -> str:
+    text = _model(model, key_variable, "")
+    return text if text.startswith("Model(") else f"Model({quoted(model.id)}, {quoted(model.provider)})"
 
 
 def _long(text: str) -> str:

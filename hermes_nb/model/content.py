@@ -1,4 +1,4 @@
-"""Parts of a prompt: text and images, as seed 001's `ContentPart`."""
+"""Parts of a prompt: text and images."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from hermes_nb._near import suggesting
 from hermes_nb.errors import UsageError
 
 
+@suggesting
 @dataclass(frozen=True, slots=True)
 class ContentPart:
     """One part of a prompt: `type="text"` with `text`, or `type="image"` with `data` (base64) and `mime_type`."""
@@ -36,9 +38,7 @@ def prompt_text(prompt: str | list[ContentPart]) -> str:
                 f"Part {number} of the prompt is {_kind(part)}, not a ContentPart. Write ContentPart('text', text='...') or"
                 " ContentPart('image', data=BASE64, mime_type='image/png'); %hermes run --image NAME takes figures too."
             )
-    texts = (
-        p.text if p.type == "text" else f"[{p.mime_type or 'image'}, {len(p.data) * 3 // 4000} kB]" for p in prompt
-    )
+    texts = (p.text if p.type == "text" else f"[{p.mime_type or 'image'}, {len(p.data) * 3 // 4000} kB]" for p in prompt)
     return valid("\n\n".join(texts))
 
 

@@ -5,8 +5,8 @@ monotonic clock. Kinds and the keys of `data`, `?` where a key may be missing (m
 
 | kind | data |
 |---|---|
-| `turn.started` | prompt, agent, model, provider, host, runtime, tools (names), n_history_messages, replaces? (turn id) |
-| `model.started` | api_call (1, 2, ...), n_messages, model, provider, last_message (head), fingerprint |
+| `turn.started` | prompt, agent, model, provider, host, runtime, tools (names), n_history_messages, replaces? (turn id), instance? (whose agent answers), owner? (names, where they were given), metadata? (given by the user), only_tools? (names) |
+| `model.started` | api_call (1, 2, ...), n_messages, model, provider, last_message (head), fingerprint, options? (temperature ... of `Model`) |
 | `model.delta` | text |
 | `reasoning.delta` | text |
 | `model.completed` | api_call, text, reasoning?, tool_calls ([{id, name, arguments (raw JSON text)}]), finish_reason?, usage?, cost_usd?, duration_ms?, model, n_messages, last_message, fingerprint, occurrence, replayed? |
@@ -14,13 +14,15 @@ monotonic clock. Kinds and the keys of `data`, `?` where a key may be missing (m
 | `model.retried` | reason, wait_s?, n_retry?, n_retries_max?, status_code? |
 | `tool.started` | tool_call_id, name, arguments (raw JSON text) |
 | `tool.output` | tool_call_id, name, stream (`stdout`, `stderr`, `display`), text, mime_types? |
-| `tool.completed` | tool_call_id, name, status (`ok`, `error`, `stopped`, `timed_out`, `denied`, `skipped`), result (text the model gets), result_chars, duration_ms?, started_at_unix_s?, error_type?, error?, builtin?, replayed? |
+| `tool.completed` | tool_call_id, name, status (`ok`, `error`, `stopped`, `timed_out`, `denied`, `skipped`), result (text the model gets), result_chars, duration_ms?, started_at_unix_s?, error_type?, error?, builtin?, replayed?, arguments? (of a call without `tool.started`) |
 | `approval.requested`, `clarify.requested` | request_id, question, name?, arguments?, choices? |
 | `approval.responded`, `clarify.responded` | request_id, answer |
 | `steer.received` | text, applied (bool) |
+| `home.changed` | id, home, path (`memories/MEMORY.md`, `skills/x/SKILL.md`), diff (`+` came, `-` went) |
 | `context.compressed` | n_messages_before, n_messages_after, usage? |
 | `agent.started`, `agent.completed` | name, task?, text?, duration_ms? |
 | `warning` | message, code |
+| `evaluation.result` | name, value?, label?, reason?, error?, case, variant; a score of the turn's answer, after its end |
 | `flyte.run` | phase, run?, attempt?, url?, report? (a local run's file); told by the notebook's side of a run of Flyte |
 | `flyte.log` | lines: the last ones of the run's log, which replace those of the event before |
 | `turn.completed` | text, status (`completed`, `max_turns`, ...), usage?, cost_usd?, cost_status?, started_at_unix_s?, duration_ms, n_model_calls, n_tool_calls |
@@ -46,12 +48,15 @@ VERSION = 1
 KINDS = frozenset(
     "turn.started model.started model.delta reasoning.delta model.completed model.failed model.retried tool.started"
     " tool.output tool.completed approval.requested approval.responded clarify.requested clarify.responded"
-    " steer.received context.compressed agent.started agent.completed warning flyte.run flyte.log turn.completed"
+    " steer.received context.compressed home.changed agent.started agent.completed warning evaluation.result flyte.run"
+    " flyte.log turn.completed"
     " turn.failed turn.stopped".split()
 )
 TURN_ENDS = frozenset({"turn.completed", "turn.failed", "turn.stopped"})
 # Years 1 to 9999, as calendars have them, and whole numbers as stores have them.
 EARLIEST_UNIX_S, LATEST_UNIX_S, MOST = -62_135_510_400.0, 253_402_214_400.0, 2**63 - 1
+# Clocks that nobody set begin in 1970: a time before 1971 says nothing.
+KNOWN_UNIX_S = 31_536_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,11 @@ class Event:
     def key(self) -> tuple[str, str, int, int]:
         """(session_id, producer, attempt, seq): the same key is the same event, however often it arrives."""
         return (self.session_id, self.producer, self.attempt, self.seq)
+
+    @property
+    def id(self) -> str:
+        """Its name within its session, `producer:attempt:seq`: what `session.events(after=)` begins behind."""
+        return f"{self.producer}:{self.attempt}:{self.seq}"
 
     @property
     def is_turn_end(self) -> bool:
@@ -203,6 +213,15 @@ class EventNumberer:
         """The next event."""
         self._seq += 1
         return Event(
-            VERSION, self.producer, self._seq, self._clock(), session_id, turn_id, span_id, parent_id, attempt, kind,
+            VERSION,
+            self.producer,
+            self._seq,
+            self._clock(),
+            session_id,
+            turn_id,
+            span_id,
+            parent_id,
+            attempt,
+            kind,
             data or {},
-        )  # fmt: skip
+        )

@@ -8,15 +8,35 @@ result, and an assistant message closes it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from hermes_nb.model.event import TURN_ENDS, Event
 
-SKIPPED = "[Tool execution cancelled — {name} was skipped due to user interrupt]"
 INTERRUPTED = "Operation interrupted."
 
 Message = dict[str, Any]
+_WHY = {
+    "timeout": "the turn reached its time limit",
+    "closed": "the kernel or Hermes closed",
+    "cancelled": "the task that waited for the turn was cancelled",
+    "": "the turn was cut off",
+}
+
+
+def why_ended(reason: str) -> str:
+    """Why a turn ended early, as a clause: for the model."""
+    return _WHY.get(reason, "the user stopped the turn")
+
+
+def not_started(name: str, why: str) -> str:
+    """What the model reads in place of the result of a call that never began."""
+    return json.dumps({"error": f"{name} was not started: {why}."})
+
+
+def cut_short(name: str, why: str) -> str:
+    """What the model reads in place of the result of a call that had been asked for."""
+    return json.dumps({"error": f"{name} was stopped: {why}. It may have run."})
 
 
 def messages(events: Iterable[Event]) -> list[Message]:
@@ -49,6 +69,13 @@ def turn_messages(events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Messa
     """Messages of one turn, from its events as (kind, data)."""
     found: list[Message] = []
     results: dict[str, list[str]] = {}
+    end = next(((k, d) for k, d in reversed(events) if k in TURN_ENDS), None)
+    why = why_ended(str(end[1].get("reason") or "") if end is not None else "")
+    begun = {str(data.get("tool_call_id")) for kind, data in events if kind == "tool.started"}
+
+    def left_out(name: str, call_id: str) -> str:
+        return cut_short(name, why) if call_id in begun else not_started(name, why)
+
     for kind, data in events:
         if kind == "tool.completed":
             results.setdefault(str(data.get("tool_call_id")), []).append(str(data.get("result", "")))
@@ -57,8 +84,7 @@ def turn_messages(events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Messa
         if kind == "turn.started":
             found.append({"role": "user", "content": data.get("prompt_parts") or data.get("prompt", "")})
         elif kind == "model.completed":
-            found += _reply(data, results, used)
-    end = next(((k, d) for k, d in reversed(events) if k in TURN_ENDS), None)
+            found += _reply(data, results, used, left_out)
     if end is None or end[0] != "turn.completed":
         text = str(end[1].get("text") or "").strip() if end is not None else ""
         said = [m for m in found if m["role"] == "assistant"]
@@ -69,7 +95,12 @@ def turn_messages(events: Sequence[tuple[str, Mapping[str, Any]]]) -> list[Messa
     return found if any(m["role"] == "assistant" for m in found) else []
 
 
-def _reply(data: Mapping[str, Any], results: Mapping[str, list[str]], used: dict[str, int]) -> list[Message]:
+def _reply(
+    data: Mapping[str, Any],
+    results: Mapping[str, list[str]],
+    used: dict[str, int],
+    left_out: Callable[[str, str], str],
+) -> list[Message]:
     told = data.get("tool_calls")
     calls = [_call(c) for c in told if isinstance(c, Mapping)] if isinstance(told, list) else []
     text = str(data.get("text") or "")
@@ -93,7 +124,7 @@ def _reply(data: Mapping[str, Any], results: Mapping[str, list[str]], used: dict
         given = results.get(call["id"], [])
         at = used.get(call["id"], 0)
         used[call["id"]] = at + 1
-        content = given[at] if at < len(given) else SKIPPED.format(name=call["name"])
+        content = given[at] if at < len(given) else left_out(call["name"], call["id"])
         answers.append({"role": "tool", "name": call["name"], "content": content, "tool_call_id": call["id"]})
     return [message, *answers]
 
@@ -127,8 +158,7 @@ def essence(message: Mapping[str, Any]) -> Message:
     small.setdefault("content", "")
     if message.get("tool_calls"):
         small["tool_calls"] = [
-            {k: call[k] for k in ("id", "type", "function", "extra_content") if k in call}
-            for call in message["tool_calls"]
+            {k: call[k] for k in ("id", "type", "function", "extra_content") if k in call} for call in message["tool_calls"]
         ]
     return small
 
@@ -139,9 +169,13 @@ def _essence(message: Mapping[str, Any]) -> tuple[Any, ...]:
         (c.get("id"), c["function"]["name"], _normal(c["function"]["arguments"])) for c in message.get("tool_calls") or []
     ]
     return (
-        message.get("role"), content.strip() if isinstance(content, str) else content, calls,
-        message.get("tool_call_id"), message.get("reasoning") or None, message.get("reasoning_details") or None,
-    )  # fmt: skip
+        message.get("role"),
+        content.strip() if isinstance(content, str) else content,
+        calls,
+        message.get("tool_call_id"),
+        message.get("reasoning") or None,
+        message.get("reasoning_details") or None,
+    )
 
 
 def _normal(arguments: str) -> str:

@@ -1,4 +1,4 @@
-"""Taking secrets out of text: whole keys, pieces of them, and the shortened forms in which providers echo them.
+"""Taking secrets out of text: whole keys, pieces of them, their base64, and the short forms in which providers echo them.
 
 Used by whatever lets data out of a worker (events, results, logs, files). It knows the secrets it was told and nothing
 else; guessing what an unknown secret looks like is deliberately not done, because it eats honest text.
@@ -6,12 +6,14 @@ else; guessing what an unknown secret looks like is deliberately not done, becau
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 MASK = "[masked]"
 FRAGMENT_CHARS = 8  # a piece of a key this long is masked wherever it stands
+_ENCODED_CHARS, _ENCODED_STEP = 12, 8  # of base64, such pieces are looked for at each such place
 _SHORTEST = 8  # shorter secrets are words like "ollama" that local servers take as a key
 
 # The part of a key that says whose it is, not what it is: `sk-`, `sk-ant-api03-`, `sk-proj-`, `hf_`, `gsk_`.
@@ -19,6 +21,8 @@ _SCHEME = re.compile(r"(?:[A-Za-z]{2,4}[-_])(?:[a-z]+\d{0,2}[-_])*")
 # A key as error messages shorten it: `sk-abcd...wxyz`, `sk-ab*****yz`, `****wxyz`.
 # The look-behind keeps it linear: a run of word characters is tried once, not from each of its places.
 _SHORTENED = re.compile(r"(?:(?<![A-Za-z0-9_-])([A-Za-z0-9_-]+))?(?:\*{2,}|\.{3,}|…)([A-Za-z0-9_-]*)")
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]")
+_BESIDE = re.compile(r"[A-Za-z0-9+/_-]?={0,2}")
 # What local servers are given because the client wants something.
 _PLACEHOLDERS = frozenset({"no-key-required", "not-needed", "dummy-key", "placeholder", "sk-no-key-required"})
 
@@ -33,21 +37,17 @@ class _Secret:
         last = len(value) - FRAGMENT_CHARS
         self.pieces = tuple(dict.fromkeys(value[i : i + FRAGMENT_CHARS] for i in range(self.scheme, last + 1)))
 
+        self.encoded = tuple(dict.fromkeys(_cores(value)))
+
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
         """(start, end) of each piece found in `text`, grown as far as text and secret agree."""
-        value, size = self.value, FRAGMENT_CHARS
-        for piece in self.pieces:
-            at = text.find(piece)
-            while at >= 0:
-                offset = value.find(piece)
-                start, end = at, at + size
-                while start > 0 and offset > 0 and text[start - 1] == value[offset - 1]:
-                    start, offset = start - 1, offset - 1
-                offset += end - start
-                while end < len(text) and offset < len(value) and text[end] == value[offset]:
-                    end, offset = end + 1, offset + 1
-                yield start, end
-                at = text.find(piece, end)
+        yield from _spans(text, self.value, self.pieces)
+        for core in self.encoded:
+            size = min(_ENCODED_CHARS, len(core))
+            places = [*range(0, len(core) - size, _ENCODED_STEP), len(core) - size]
+            for start, end in _spans(text, core, tuple(core[i : i + size] for i in places)):
+                # The characters beside it hold bits of the secret, too.
+                yield start - bool(_BASE64.match(text[max(start - 1, 0) : start])), _BESIDE.match(text, end).end()  # type: ignore[union-attr]
 
     def is_shortened(self, head: str, tail: str) -> bool:
         """Whether `head...tail` is this secret with its middle left out."""
@@ -64,13 +64,24 @@ class Masker:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[_Secret, ...] = ()
+        self._instead: dict[str, str] = {}
         self.add(*secrets)
+
+    def copy(self) -> Masker:
+        """Another that hides the same, and learns for itself."""
+        made = Masker()
+        made._secrets, made._instead = self._secrets, dict(self._instead)
+        return made
 
     def add(self, *secrets: str | None) -> None:
         """Hide these too, from now on."""
         known = {s.value for s in self._secrets}
         new = {s for s in secrets if s and len(s) >= _SHORTEST and s.lower() not in _PLACEHOLDERS} - known
         self._secrets = tuple(sorted((*self._secrets, *map(_Secret, new)), key=lambda s: -len(s.value)))
+
+    def replace(self, instead: dict[str, str]) -> None:
+        """Put these texts in place of those, from now on: for what is a secret only where it stands, as in an address."""
+        self._instead |= instead
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -79,6 +90,8 @@ class Masker:
 
     def text(self, text: str) -> str:
         """`text` without secrets; the same object when it holds none."""
+        for whole, instead in self._instead.items():
+            text = text.replace(whole, instead)
         spans = [span for secret in self._secrets for span in secret.spans(text)]
         if self._secrets and ("**" in text or "..." in text or "…" in text):
             for found in _SHORTENED.finditer(text):
@@ -94,7 +107,7 @@ class Masker:
 
     def data(self, value: Any) -> Any:
         """JSON data without secrets, in keys and values; the same object when it holds none."""
-        if not self._secrets:
+        if not self._secrets and not self._instead:
             return value
         if isinstance(value, str):
             return self.text(value)
@@ -108,10 +121,11 @@ class Masker:
         """How many characters at the end of `text` could be the start of a secret that goes on in the next piece."""
         longest = 0
         for secret in self._secrets:
-            for size in range(min(len(text), len(secret.value)), longest, -1):
-                if text[-size:] in secret.value:
-                    longest = size
-                    break
+            for value in (secret.value, *secret.encoded):
+                for size in range(min(len(text), len(value)), longest, -1):
+                    if text[-size:] in value:
+                        longest = size
+                        break
         return longest
 
 
@@ -133,6 +147,30 @@ class StreamMask:
         """What was kept, now that nothing follows."""
         rest, self._rest = self._rest, ""
         return self._masker.text(rest)
+
+
+def _spans(text: str, value: str, pieces: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    for piece in pieces:
+        at = text.find(piece)
+        while at >= 0:
+            offset = value.find(piece)
+            start, end = at, at + len(piece)
+            while start > 0 and offset > 0 and text[start - 1] == value[offset - 1]:
+                start, offset = start - 1, offset - 1
+            offset += end - start
+            while end < len(text) and offset < len(value) and text[end] == value[offset]:
+                end, offset = end + 1, offset + 1
+            yield start, end
+            at = text.find(piece, end)
+
+
+def _cores(value: str) -> Iterator[str]:
+    """What base64 makes of a value whatever stands before it (`Bearer KEY`, `user:KEY`) and behind it, in both alphabets."""
+    data = value.encode("utf-8", "surrogatepass")
+    for n_before, n_mixed in ((0, 0), (1, 2), (2, 3)):
+        n_whole = (n_before + len(data)) * 8 // 6
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            yield encode(b"\0" * n_before + data).decode()[n_mixed:n_whole]
 
 
 def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WorkerFiles:
     """Where one worker keeps its files.
 
     `home` is its HERMES_HOME, `journal` its sqlite journal, `log` takes its stdout and stderr, `working_dir` is where
@@ -23,7 +23,7 @@ class Place:
     working_dir: Path
 
 
-class Connection(Protocol):
+class WorkerConnection(Protocol):
     """An open connection to a worker. Everything but `send` is called on the IO loop."""
 
     pid: int | None
@@ -42,22 +42,58 @@ class Connection(Protocol):
         """End the worker at once; `on_end` is called as for any end."""
 
 
+@runtime_checkable
 class Runtime(Protocol):
-    """A place agents can run. The dataclass fields are its configuration (seed 001, `Runtime`)."""
+    """A place agents can run; implement it to supply another. The dataclass fields are its configuration."""
 
     def to_dict(self) -> dict[str, Any]:
         """The configuration as plain data, secrets left out."""
 
     async def open(
         self,
-        place: Place,
+        place: WorkerFiles,
         *,
         on_message: Callable[[dict[str, Any]], None],
         on_end: Callable[[str], None],
-    ) -> Connection:
+    ) -> WorkerConnection:
         """Start a worker; both callbacks run on the IO loop, `on_end(reason)` exactly once, after the last message.
 
         Raises:
             WorkerStartError: It could not be started.
             UnsupportedPlatformError: Not on this system.
         """
+
+
+@runtime_checkable
+class ToolRuntime(Protocol):
+    """A runtime to which an agent's functions travel: they run where its turns do, and a turn has a journal of its own."""
+
+    async def open_for(
+        self,
+        agent_of: Callable[[str], Any],
+        place: WorkerFiles,
+        *,
+        on_message: Callable[[dict[str, Any]], None],
+        on_end: Callable[[str], None],
+    ) -> WorkerConnection:
+        """As `Runtime.open`; `agent_of` gives the bound agent of an id, whose functions travel.
+
+        A `turn.start` may carry a `plan`: what the runtime itself prepared for that turn.
+        """
+
+
+@runtime_checkable
+class NamedRuntime(Protocol):
+    """A runtime that a turn's log can name, so that another kernel makes it again."""
+
+    def label(self) -> dict[str, Any]:
+        """Return what a turn's log keeps of it: names and numbers, no values of variables."""
+
+    @classmethod
+    def from_label(cls, label: Mapping[str, Any]) -> Runtime:
+        """Return the runtime that `label` tells of."""
+
+
+def label_of(runtime: Runtime) -> dict[str, Any]:
+    """What a turn's first event says of a runtime that can be made again from it; {} where its name is enough."""
+    return {"runtime_label": runtime.label()} if isinstance(runtime, NamedRuntime) else {}

@@ -11,35 +11,93 @@ import contextlib
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from hermes_nb import _settings
+from hermes_nb import _api_key, _settings
+from hermes_nb._near import suggesting, unknown_options
 from hermes_nb.engine import wire
-from hermes_nb.errors import UnsupportedPlatformError, WorkerDiedError, WorkerStartError
-from hermes_nb.runtimes._base import Connection, Place
+from hermes_nb.environments import boot, discovery, template
+from hermes_nb.environments.discovery import Engine
+from hermes_nb.environments.template import ForkedWorker
+from hermes_nb.errors import HermesNbError, UnsupportedPlatformError, UsageError, WorkerDiedError, WorkerStartError
+from hermes_nb.model.mask import MASK
+from hermes_nb.runtimes._base import WorkerConnection, WorkerFiles
 
 # Where the system has no pidfd (macOS, old Linux): how often a worker is looked at, before and after its pipe has closed.
 EXIT_POLL_S = 0.25
 SOON_POLL_S = 0.005
 
 
-@dataclass
+@suggesting
+@dataclass(repr=False)
 class Process:
     """Runs agents in a worker process beside the kernel.
 
     Args:
-        executable: A Python interpreter that has hermes-agent and hermes_nb; "hermes" means the kernel's own.
-        options: `environment` (dict of str) is laid over the worker's allow-listed environment.
+        executable: A Python interpreter that has hermes-agent, or a `hermes` script, whose first line names one; it needs no
+            hermes_nb. "hermes" takes the first that is found (see `hermes_nb.environments.discovery`), and makes an
+            environment for it where there is none.
+        options: `environment` (dict of str) is laid over the worker's allow-listed environment. Its values are not
+            printed; keys (`..._API_KEY`) are freed of white space, quotes and `Bearer ` around them.
 
-    Source: seed 001, `Process`. There `executable` is the `hermes` command; that command has no way to call a notebook's
-    functions in place, so the worker is `python -P -m hermes_nb.engine`.
+    Raises:
+        UsageError: An option is unknown, or a variable's value is no text or a key that can't be sent.
+
+    The `hermes` command itself has no way to call a notebook's functions in place, so the worker is that command's
+    interpreter, which gets the engine over its pipe (`hermes_nb.environments.boot`).
     """
 
     executable: str = "hermes"
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.options, dict):
+            raise UsageError(f"Process: options takes a dict, e.g. {{'environment': {{...}}}}, not {self.options!r}.")
+        said = unknown_options("Process: options", self.options, ["environment"])
+        if said is not None:
+            raise UsageError(said)
+        for name, value in dict(self.options.get("environment") or {}).items():
+            if not isinstance(name, str) or not isinstance(value, str):
+                raise UsageError(
+                    f"Process: the environment variable {name!r} must be a text, not of type {type(value).__name__}."
+                )
+            said = _api_key.problem(_api_key.clean(value), f"Process: the key in {name}")
+            if said is not None and _api_key.is_variable(name):
+                raise UsageError(said)
+
+    def __repr__(self) -> str:
+        names = self.options.get("environment") or {}
+        shown = {**self.options, **({"environment": dict.fromkeys(names, MASK)} if names else {})}
+        return f"Process(executable={self.executable!r}, options={shown!r})"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of `options`, as a worker gets them."""
+        given = dict(self.options.get("environment") or {})
+        return {name: _api_key.clean(value) if _api_key.is_variable(name) else value for name, value in given.items()}
+
+    def engine_text(self) -> str:
+        """Which Hermes a worker would be started with and why that one, or why none can be, in words; starts nothing."""
+        try:
+            engine = discovery.find(self.executable)
+        except HermesNbError as exc:
+            return str(exc)
+        return engine.text if engine is not None else "hermes-agent; an environment for it is made at the first run"
+
+    def problem(self) -> str | None:
+        """Why no worker can be started with what `executable` names, in words; None when nothing is known against it."""
+        try:
+            discovery.find(self.executable)
+        except HermesNbError as exc:
+            return str(exc)
+        return None
+
+    def worker_variables(self) -> dict[str, str]:
+        """The environment that a worker started now would get; one that has another is replaced before its next turn."""
+        return _settings.worker_environment(self.environment)
 
     def to_dict(self) -> dict[str, Any]:
         """`{"type": "process", "executable": ..., "options": ...}`, environment values left out."""
@@ -48,45 +106,60 @@ class Process:
 
     async def open(
         self,
-        place: Place,
+        place: WorkerFiles,
         *,
         on_message: Callable[[dict[str, Any]], None],
         on_end: Callable[[str], None],
-    ) -> Connection:
+    ) -> WorkerConnection:
         """Start the worker process (see `Runtime.open`)."""
         if os.name != "posix":
             raise UnsupportedPlatformError(
                 "The Process runtime needs a POSIX system (Linux, macOS, WSL); this is Windows."
                 " Run the notebook's kernel in WSL, or in a container."
             )
-        process, read_fd, write_fd = self._spawn(place)
-        return _Pipes(process, read_fd, write_fd, on_message, on_end)
+        loop = asyncio.get_running_loop()
 
-    def _spawn(self, place: Place) -> tuple[subprocess.Popen[bytes], int, int]:
-        python = sys.executable if self.executable == "hermes" else self.executable
+        def on_progress(text: str) -> None:
+            loop.call_soon_threadsafe(on_message, {"v": wire.VERSION, "kind": "engine.progress", "text": text})
+
+        engine = await asyncio.to_thread(discovery.find_or_create, self.executable, on_progress)
+        told = {"source": engine.source, "hermes": engine.text, "python": str(engine.interpreter.path)}
+        on_message({"v": wire.VERSION, "kind": "engine.found", **told})
+        preamble = await asyncio.to_thread(boot.preamble, python=engine.interpreter.python[:2])
+        environment = {"HERMES_HOME": str(place.home), "PYTHONUNBUFFERED": "1", **self.worker_variables()}
+        shared = None if self.environment else await asyncio.to_thread(template.socket_path, engine.interpreter, environment)
+        process, read_fd, write_fd = await asyncio.to_thread(self._spawn, place, engine, environment, shared)
+        pipes = _Pipes(process, read_fd, write_fd, on_message, on_end)
+        if isinstance(process, subprocess.Popen):
+            pipes.write(preamble)
+            if shared is not None:
+                pipes.later(template.START_AFTER_S, lambda: template.start(shared, engine, environment))
+        return pipes
+
+    def _spawn(
+        self, place: WorkerFiles, engine: Engine, environment: dict[str, str], shared: Path | None
+    ) -> tuple[subprocess.Popen[bytes] | ForkedWorker, int, int]:
+        python = str(engine.interpreter.path)
         log_fd = _open_log(place)
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
-        command = [
-            python, "-P", "-m", "hermes_nb.engine",
-            "--read-fd", str(read_there), "--write-fd", str(write_there),
-            "--home", str(place.home), "--journal", str(place.journal),
-            "--producer", place.producer, "--log", str(place.log),
-        ]  # fmt: skip
-        environment = _settings.worker_environment(
-            {"HERMES_HOME": str(place.home), "PYTHONUNBUFFERED": "1", **self.options.get("environment", {})}
-        )
+        arguments = ["--home", str(place.home), "--journal", str(place.journal)]
+        arguments += ["--producer", place.producer, "--log", str(place.log)]
+        process: subprocess.Popen[bytes] | ForkedWorker | None = None
         try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log_fd,
-                stderr=log_fd,
-                pass_fds=(read_there, write_there),
-                env=environment,
-                cwd=place.working_dir,
-                start_new_session=True,
-            )
+            if shared is not None and place.working_dir.is_dir():
+                descriptors = (read_there, write_there, log_fd)
+                process = template.fork(shared, arguments, environment, place.working_dir, descriptors)
+            if process is None:
+                process = subprocess.Popen(
+                    [*engine.command, "-c", boot.BOOT, *arguments],
+                    stdin=read_there,
+                    stdout=write_there,
+                    stderr=log_fd,
+                    env=environment,
+                    cwd=place.working_dir,
+                    start_new_session=True,
+                )
         except OSError as exc:
             os.close(read_here)
             os.close(write_here)
@@ -100,7 +173,7 @@ class Process:
         return process, read_here, write_here
 
 
-def _open_log(place: Place) -> int:
+def _open_log(place: WorkerFiles) -> int:
     try:
         place.home.mkdir(parents=True, exist_ok=True, mode=0o700)
         return os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -116,7 +189,7 @@ class _Pipes:
 
     def __init__(
         self,
-        process: subprocess.Popen[bytes],
+        process: subprocess.Popen[bytes] | ForkedWorker,
         read_fd: int,
         write_fd: int,
         on_message: Callable[[dict[str, Any]], None],
@@ -133,6 +206,7 @@ class _Pipes:
         self._is_gone = False
         self._is_closed_there = asyncio.Event()
         self._ended = asyncio.Event()
+        self._later: asyncio.TimerHandle | None = None
         os.set_blocking(read_fd, False)
         os.set_blocking(write_fd, False)
         self._loop.add_reader(read_fd, self._read)
@@ -184,6 +258,10 @@ class _Pipes:
         else:
             self._loop.call_soon_threadsafe(self._write, line)
 
+    def write(self, data: bytes) -> None:
+        """Queue bytes before any message; on the IO loop."""
+        self._write(data)
+
     def _write(self, line: bytes) -> None:
         if self._is_gone:
             return
@@ -206,10 +284,16 @@ class _Pipes:
             self._is_writing = False
             self._loop.remove_writer(self._write_fd)
 
+    def later(self, delay_s: float, call: Callable[[], object]) -> None:
+        """Call in a thread after a while, if the worker is there then."""
+        self._later = self._loop.call_later(delay_s, lambda: self._loop.run_in_executor(None, call))
+
     # -- end -----------------------------------------------------------------------------------------------------
     async def _watch(self) -> None:
         await self._exited()
         self._is_gone = True
+        if self._later is not None:
+            self._later.cancel()
         self._loop.remove_reader(self._read_fd)
         if self._is_writing:
             self._loop.remove_writer(self._write_fd)
@@ -273,3 +357,15 @@ def _reason(code: int) -> str:
         return f"it was killed by {signal.Signals(-code).name}"
     except ValueError:
         return f"it was killed by signal {-code}"
+
+
+def lack() -> str:
+    """What is missing to run a worker on this machine; "" when nothing is, or when it is made at the first run."""
+    from hermes_nb.environments.discovery import find
+    from hermes_nb.errors import HermesNbError
+
+    try:
+        find()
+    except HermesNbError as exc:
+        return str(exc)
+    return ""

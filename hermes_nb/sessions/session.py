@@ -5,25 +5,21 @@ from __future__ import annotations
 import asyncio
 import datetime
 import time
-import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hermes_nb.errors import SessionNotFoundError, StoreError
 from hermes_nb.model.event import Event
 from hermes_nb.model.history import messages
+from hermes_nb.model.identifier import new_id
+from hermes_nb.model.owner import DEFAULT_OWNER
 from hermes_nb.store.row import SessionRow
 from hermes_nb.store.sqlite import Store
 
 # Kinds that a history is not made of; they are the bulk of a log.
 _NOT_HISTORY = frozenset({"model.delta", "reasoning.delta", "tool.output", "model.retried"})
 _TITLE_CHARS = 60
-
-
-def new_id(kind: str) -> str:
-    """A short unique id such as `s-3f2a9c01b7`."""
-    return f"{kind}-{uuid.uuid4().hex[:10]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +54,10 @@ class Fork:
         if n_attempts:
             events = [e for e in events if e.turn_id != turn_id or e.attempt <= n_attempts]
         marks = [
-            i for i, e in enumerate(events)
+            i
+            for i, e in enumerate(events)
             if e.turn_id == turn_id and (not span_id or (e.span_id == span_id and e.kind.endswith(".completed")))
-        ]  # fmt: skip
+        ]
         if not marks:
             raise SessionNotFoundError(f"Session {session_id} has no finished turn or step {at!r} to fork at.")
         kept = tuple(events[: marks[-1] + 1])
@@ -105,9 +102,7 @@ def _n_attempts(turn_id: str, events: Sequence[Event]) -> int:
 class Session:
     """One conversation of one agent; lives on the IO loop. Its turns run in the order they were submitted."""
 
-    def __init__(
-        self, agent: str, *, title: str = "", session_id: str | None = None, parent: Fork | None = None
-    ) -> None:
+    def __init__(self, agent: str, *, title: str = "", session_id: str | None = None, parent: Fork | None = None) -> None:
         self.id = session_id or new_id("s")
         self.agent = agent
         self.title = title
@@ -120,6 +115,11 @@ class Session:
         self._seen_rowid = 0
         self._has_told = False
         self._is_stored = False
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it was begun here, and nothing of it was stored yet."""
+        return not (self._is_stored or self._events or self.parent)
 
     @property
     def n_turns(self) -> int:
@@ -190,6 +190,23 @@ class Session:
             gone.add(without)
         return messages(e for e in events if e.turn_id not in gone)
 
+    @property
+    def instances(self) -> set[str]:
+        """Names of the instances whose agents answered its own turns (see `Instance.scope`), as far as its log says."""
+        started = (e.data.get("instance") for e in self._events if e.kind == "turn.started")
+        return {str(name) for name in started if name}
+
+    @property
+    def owners(self) -> list[dict[str, str]]:
+        """Whose its turns are, those included that it shares with the session it was forked from, as far as its log says."""
+        started = (e.data for e in self.events if e.kind == "turn.started")
+        told = [d.get("owner") or DEFAULT_OWNER for d in started if d.get("owner") or d.get("instance")]
+        found: list[dict[str, str]] = []
+        for owner in told:
+            if isinstance(owner, Mapping) and dict(owner) not in found:
+                found.append(dict(owner))
+        return found
+
     def told(self) -> dict[str, Any]:
         """What its turns say of it: where it was forked, so that journals alone can tell; {} when it was not."""
         if self.parent is None:
@@ -210,8 +227,8 @@ class Session:
         return [("fork", text)]
 
     def last_turn_id(self) -> str | None:
-        """The newest turn of the history; None when there is none."""
-        return next((e.turn_id for e in reversed(self._events) if e.kind == "turn.started"), None)
+        """The newest turn of the history, which a fork may have from the session it was forked from; None for none."""
+        return next((e.turn_id for e in reversed(self.events) if e.kind == "turn.started"), None)
 
     async def keep(self, store: Store, *, title: str) -> None:
         """Write the session's row once; the first prompt names it."""
@@ -245,4 +262,3 @@ class Session:
 def _title(prompt: str) -> str:
     line = " ".join(prompt.split())
     return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1] + "…"
-

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import astuple, dataclass
 
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
 
 _COLUMNS = "key, body, session_id, turn_id, owner"
 
@@ -29,7 +29,7 @@ class Claim:
     owner: str
 
 
-async def claim(connection: Connection, wanted: Claim, *, instead_of: Claim | None = None) -> Claim:
+async def claim(connection: StoreConnection, wanted: Claim, *, instead_of: Claim | None = None) -> Claim:
     """Take a key that is free, or that is still held as `instead_of` says; returns how it is held now."""
     async with connection.transaction():
         if instead_of is not None:
@@ -45,13 +45,13 @@ async def claim(connection: Connection, wanted: Claim, *, instead_of: Claim | No
     return Claim(*rows[0])
 
 
-async def claim_of(connection: Connection, key: str) -> Claim | None:
+async def claim_of(connection: StoreConnection, key: str) -> Claim | None:
     """How a key is held; None when it is free."""
     rows = await connection.rows(f"SELECT {_COLUMNS} FROM claims WHERE key = ?", (key,))
     return Claim(*rows[0]) if rows else None
 
 
-async def unclaim(connection: Connection, held: Claim) -> None:
+async def unclaim(connection: StoreConnection, held: Claim) -> None:
     """Free a key whose turn never began."""
     async with connection.transaction():
         await connection.execute(

@@ -10,11 +10,12 @@ import sqlite3
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from hermes_nb._daemon import unheld
+from hermes_nb._quiet import STORE_THREAD, hush
 from hermes_nb.errors import StoreError
 from hermes_nb.store import failure
 
@@ -28,7 +29,7 @@ _TRY_S = 0.25
 T = TypeVar("T")
 
 
-class Connection:
+class StoreConnection:
     """A connection that speaks StoreError.
 
     Args:
@@ -45,17 +46,20 @@ class Connection:
         self._is_open = True
 
     @classmethod
-    async def open(cls, path: Path, *, lock_timeout_s: float, reads_only: bool = False) -> Connection:
+    async def open(cls, path: Path, *, lock_timeout_s: float, reads_only: bool = False) -> StoreConnection:
         """A connection in WAL mode; one that only reads when `reads_only`."""
         import aiosqlite
 
         raw = aiosqlite.connect(path, isolation_level=None, timeout=_TRY_S)
         # aiosqlite's thread is not a daemon: a script that forgets close() would never end. No public switch;
         # the connection is the thread itself up to 0.21 and owns one since 0.22.
-        unheld(_thread(raw)).daemon = True
+        thread = unheld(_thread(raw))
+        thread.daemon, thread.name = True, STORE_THREAD
+        hush("aiosqlite")
         connection = cls(path, await _translated(raw, path), lock_timeout_s=lock_timeout_s)
         try:
-            for pragma in ("query_only = ON",) if reads_only else ("journal_mode = WAL", "synchronous = NORMAL"):
+            writes = ("journal_mode = WAL", "synchronous = NORMAL", "secure_delete = ON")
+            for pragma in ("query_only = ON",) if reads_only else writes:
                 await connection.execute(f"PRAGMA {pragma}")
         except BaseException:
             await connection.close()
@@ -77,6 +81,34 @@ class Connection:
         except sqlite3.Error as exc:
             raise failure.translate(exc, self.path) from exc
 
+    async def write(self, *statements: tuple[str, Iterable[Sequence[Any]]]) -> list[int]:
+        """Run statements, each for its rows (drawn in sqlite's thread), as one transaction; returns rows changed by each.
+
+        One errand to sqlite's thread, where `transaction` takes one for each statement.
+        """
+        drawn: list[tuple[str, list[Sequence[Any]]]] = []
+
+        def run(raw: sqlite3.Connection) -> list[int]:
+            raw.execute("BEGIN IMMEDIATE")
+            try:
+                if not drawn:  # a second try has the rows of the first
+                    drawn.extend((sql, list(rows)) for sql, rows in statements)
+                n_changed = [raw.executemany(sql, rows).rowcount for sql, rows in drawn]
+                raw.commit()
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    raw.rollback()
+                raise
+            return n_changed
+
+        async def errand(_: str, __: Sequence[Any]) -> list[int]:
+            # Private: aiosqlite has no public way to run a function in its thread. The same since 0.17.
+            done: list[int] = await self._raw._execute(run, self._raw._conn)  # type: ignore[no-untyped-call]
+            return done
+
+        async with self._lock:
+            return await self._patiently(errand, "", ())
+
     async def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """All rows of a query."""
         return list(await self._patiently(self._raw.execute_fetchall, sql, parameters))
@@ -92,7 +124,9 @@ class Connection:
                 await self._commit()
             except BaseException:
                 # Queued behind whatever still runs in sqlite's thread, so it also undoes a cancelled BEGIN.
-                await self._raw.rollback()
+                # Where sqlite undid it itself (a full disk), a fault of this must not hide the first one.
+                with suppress(sqlite3.Error):
+                    await self._raw.rollback()
                 raise
 
     async def close(self) -> None:
@@ -112,9 +146,7 @@ class Connection:
         except sqlite3.Error as exc:
             raise failure.translate(exc, self.path) from exc
 
-    async def _patiently(
-        self, run: Callable[[str, Sequence[Any]], Awaitable[T]], sql: str, parameters: Sequence[Any]
-    ) -> T:
+    async def _patiently(self, run: Callable[[str, Sequence[Any]], Awaitable[T]], sql: str, parameters: Sequence[Any]) -> T:
         self._check_open()
         began_s = time.monotonic()
         while True:

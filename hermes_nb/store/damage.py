@@ -14,7 +14,7 @@ import os
 import time
 from pathlib import Path
 
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
 from hermes_nb.store.failure import DamagedStoreError
 
 # A whole check reads the whole file. Larger files are checked only when a reading has failed before (`suspect`).
@@ -54,7 +54,7 @@ class Presence:
         return True
 
 
-async def check(connection: Connection, path: Path) -> None:
+async def check(connection: StoreConnection, path: Path) -> None:
     """Look a file over when it is small or suspect.
 
     Raises:

@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Iterable
 from hermes_nb.errors import StoreError
 from hermes_nb.model.event import Event
 from hermes_nb.store import read
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
+from hermes_nb.store.forget import is_forgotten
 
 POLL_S = 0.05
 _PAGE = 1_000
@@ -36,16 +37,19 @@ class Followers:
         self.is_closed = True
         self.wake(list(self._waiting))
 
-    async def follow(self, connection: Connection, session_id: str, *, poll_s: float = POLL_S) -> AsyncIterator[Event]:
-        """Events of a session in order of arrival, without end; ends when the store is closed."""
+    async def follow(
+        self, connection: StoreConnection, session_id: str, *, after_rowid: int = 0, poll_s: float = POLL_S
+    ) -> AsyncIterator[Event]:
+        """Events of a session in order of arrival, without end; ends when the session is deleted, or the store closed."""
         wake = asyncio.Event()
         self._waiting.setdefault(session_id, set()).add(wake)
-        after_rowid = 0
         try:
             while not self.is_closed:
                 wake.clear()
                 try:
                     page = await read.events(connection, session_id, after_rowid=after_rowid, limit=_PAGE)
+                    if not page and await is_forgotten(connection, session_id):
+                        return
                 except StoreError:
                     if self.is_closed:
                         return

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from hermes_nb.model.event import Event
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
 
 _TITLE_CHARS = 60
 
@@ -32,21 +32,28 @@ _TOUCH = """INSERT INTO sessions (session_id, agent, title, created_unix_s, last
         last_used_unix_s = max(last_used_unix_s, excluded.last_used_unix_s)"""
 
 
-async def ingest(connection: Connection, events: Sequence[Event]) -> int:
+async def ingest(connection: StoreConnection, events: Sequence[Event]) -> int:
     """Store events in the order given; returns how many were new."""
     if not events:
         return 0
-    async with connection.transaction():
-        n_new = await connection.executemany(_INSERT, (_row(event) for event in events))
-        await connection.executemany(_TOUCH, _touches(events))
+    n_new, _ = await connection.write((_INSERT, (_row(event) for event in events)), (_TOUCH, _touches(events)))
     return n_new
 
 
 def _row(event: Event) -> tuple[Any, ...]:
     return (
-        event.session_id, event.producer, event.attempt, event.seq, event.turn_id, event.span_id, event.parent_id,
-        event.at_unix_s, event.kind, event.v, _json(event.data),
-    )  # fmt: skip
+        event.session_id,
+        event.producer,
+        event.attempt,
+        event.seq,
+        event.turn_id,
+        event.span_id,
+        event.parent_id,
+        event.at_unix_s,
+        event.kind,
+        event.v,
+        _json(event.data),
+    )
 
 
 def _touches(events: Sequence[Event]) -> Iterator[tuple[Any, ...]]:
@@ -63,9 +70,15 @@ def _touches(events: Sequence[Event]) -> Iterator[tuple[Any, ...]]:
         fork = told if isinstance(told, dict) and told.get("session_id") != session_id else {}
         title = str(fork.get("title") or "") or _title(said)
         yield (
-            session_id, str(said.get("agent") or ""), title, min(times), max(times), _text(fork, "first_day") or day,
-            _text(fork, "session_id"), _text(fork, "at"),
-        )  # fmt: skip
+            session_id,
+            str(said.get("agent") or ""),
+            title,
+            min(times),
+            max(times),
+            _text(fork, "first_day") or day,
+            _text(fork, "session_id"),
+            _text(fork, "at"),
+        )
 
 
 def _day(at_unix_s: float) -> str:

@@ -9,7 +9,7 @@ from hermes_nb.errors import StoreError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.store.connection import Connection
+    from hermes_nb.store.connection import StoreConnection
 
 # The kinds a turn's row is computed from; the partial index below lists the same.
 MARKS = ("turn.started", "turn.completed", "turn.failed", "turn.stopped", "model.completed", "context.compressed")
@@ -98,6 +98,18 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ),
     ),
     ("remote runs", (f"CREATE INDEX events_of_runs ON events (rowid) WHERE kind = '{RUN}'",)),
+    (
+        "sessions that were deleted, and do not come back from whoever still has them",
+        (
+            "CREATE TABLE forgotten (session_id TEXT PRIMARY KEY, at_unix_s REAL NOT NULL)",
+            *(
+                f"""CREATE TRIGGER {table}_forgotten BEFORE INSERT ON {table}
+                    WHEN EXISTS (SELECT 1 FROM forgotten WHERE session_id = new.session_id)
+                    BEGIN SELECT RAISE(IGNORE); END"""
+                for table in ("events", "sessions")
+            ),
+        ),
+    ),
 )
 
 
@@ -105,7 +117,7 @@ _RECORDS = """CREATE TABLE IF NOT EXISTS migrations
     (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_unix_s REAL NOT NULL)"""
 
 
-async def migrate(connection: Connection, path: Path) -> int:
+async def migrate(connection: StoreConnection, path: Path) -> int:
     """Bring the file up to the newest schema; returns how many steps were taken.
 
     Raises:
@@ -135,6 +147,6 @@ async def migrate(connection: Connection, path: Path) -> int:
     return n_steps
 
 
-async def _version(connection: Connection) -> int:
+async def _version(connection: StoreConnection) -> int:
     rows = await connection.rows("SELECT coalesce(max(version), 0) FROM migrations")
     return int(rows[0][0])

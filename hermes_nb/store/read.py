@@ -8,21 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from hermes_nb.errors import SessionNotFoundError, UsageError
-from hermes_nb.model.event import TURN_ENDS, Event, as_number
-from hermes_nb.store.connection import Connection
+from hermes_nb.model.event import KNOWN_UNIX_S, TURN_ENDS, Event, as_number
+from hermes_nb.store.connection import StoreConnection
+from hermes_nb.store.forget import forget
 from hermes_nb.store.migration import MARKS, RUN
 from hermes_nb.store.row import RunRow, SessionRow, TurnRow
 
 _EVENT = "rowid, v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data"
-_SESSION = (
-    "session_id, agent, title, created_unix_s, last_used_unix_s, parent_session_id, forked_at_turn_id, first_day"
-)
+_SESSION = "session_id, agent, title, created_unix_s, last_used_unix_s, parent_session_id, forked_at_turn_id, first_day"
 _MARKS = ", ".join(f"'{kind}'" for kind in MARKS)
 _N_KNOWN = 10  # sessions that an error lists
 
 
 async def events(
-    connection: Connection,
+    connection: StoreConnection,
     session_id: str | None = None,
     *,
     turn_id: str | None = None,
@@ -50,8 +49,15 @@ async def events(
     return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
 
 
+async def rowid_of(connection: StoreConnection, key: tuple[str, str, int, int]) -> int | None:
+    """The row of an event, by its key; None when it is not stored."""
+    wanted = "session_id = ? AND producer = ? AND attempt = ? AND seq = ?"
+    rows = await connection.rows(f"SELECT rowid FROM events WHERE {wanted}", key)
+    return int(rows[0][0]) if rows else None
+
+
 async def news(
-    connection: Connection, session_id: str, *, after_rowid: int, without: Iterable[str] = ()
+    connection: StoreConnection, session_id: str, *, after_rowid: int, without: Iterable[str] = ()
 ) -> list[tuple[int, Event]]:
     """As `events` of a session, kinds in `without` left out."""
     kinds = tuple(without)
@@ -63,7 +69,7 @@ async def news(
     return [(rowid, Event(*(*fields, json.loads(data)))) for rowid, *fields, data in rows]
 
 
-async def session(connection: Connection, session_id: str) -> SessionRow:
+async def session(connection: StoreConnection, session_id: str) -> SessionRow:
     """The session of that id, else the only one of that title.
 
     Raises:
@@ -77,24 +83,27 @@ async def session(connection: Connection, session_id: str) -> SessionRow:
     return (await _with_totals(connection, rows))[0]
 
 
-async def sessions(connection: Connection, *, limit: int = 50, agent: str | None = None) -> list[SessionRow]:
-    """Sessions, the last used first."""
-    where, parameters = ("", [limit]) if agent is None else ("WHERE agent = ?", [agent, limit])
+async def sessions(
+    connection: StoreConnection, *, limit: int = 50, agent: str | None = None, without_title: str | None = None
+) -> list[SessionRow]:
+    """Sessions, the last used first; without those whose title begins so."""
+    wanted = [("agent = ?", (agent,)), ("substr(title, 1, length(?)) <> ?", (without_title, without_title))]
+    held = [(condition, values) for condition, values in wanted if values[0] is not None]
+    where = f"WHERE {' AND '.join(condition for condition, _ in held)}" if held else ""
+    parameters = [*(value for _, values in held for value in values), limit]
     rows = await connection.rows(
         f"SELECT {_SESSION} FROM sessions {where} ORDER BY last_used_unix_s DESC, rowid DESC LIMIT ?", parameters
     )
     return await _with_totals(connection, rows)
 
 
-async def turns(
-    connection: Connection, session_id: str | None, *, since_unix_s: float | None = None
-) -> list[TurnRow]:
+async def turns(connection: StoreConnection, session_id: str | None, *, since_unix_s: float | None = None) -> list[TurnRow]:
     """Turns of a session, or of all, oldest first; [] for an unknown session. With `since_unix_s` those that said something
     since then."""
     return _fold(await _marks(connection, None if session_id is None else [session_id], since_unix_s=since_unix_s))
 
 
-async def runs(connection: Connection, *, limit: int = 20) -> list[RunRow]:
+async def runs(connection: StoreConnection, *, limit: int = 20) -> list[RunRow]:
     """Remote runs by their newest event, the last heard of first; one that has no name yet is none."""
     rows = await connection.rows(
         f"""SELECT json_extract(e.data, '$.run'), e.session_id, e.turn_id, coalesce(s.agent, ''),
@@ -108,7 +117,7 @@ async def runs(connection: Connection, *, limit: int = 20) -> list[RunRow]:
     return [RunRow(*row) for row in rows]
 
 
-async def turn_of_key(connection: Connection, key: str) -> str | None:
+async def turn_of_key(connection: StoreConnection, key: str) -> str | None:
     """The turn that was begun under an idempotency key; None when none was."""
     rows = await connection.rows(
         "SELECT turn_id FROM events WHERE kind = 'turn.started' AND json_extract(data, '$.idempotency_key') = ?"
@@ -118,7 +127,7 @@ async def turn_of_key(connection: Connection, key: str) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
-async def put_session(connection: Connection, row: SessionRow) -> None:
+async def put_session(connection: StoreConnection, row: SessionRow) -> None:
     """Create or update a session; its totals are computed, so those of `row` are not looked at."""
     put = f"""INSERT INTO sessions ({_SESSION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (session_id) DO UPDATE SET
@@ -130,11 +139,16 @@ async def put_session(connection: Connection, row: SessionRow) -> None:
             parent_session_id = coalesce(excluded.parent_session_id, parent_session_id),
             forked_at_turn_id = coalesce(excluded.forked_at_turn_id, forked_at_turn_id)"""
     values = (
-        row.session_id, row.agent, _valid(row.title), row.created_unix_s, row.last_used_unix_s, row.parent_session_id,
-        row.forked_at_turn_id, row.first_day,
-    )  # fmt: skip
-    async with connection.transaction():
-        await connection.execute(put, values)
+        row.session_id,
+        row.agent,
+        _valid(row.title),
+        row.created_unix_s,
+        row.last_used_unix_s,
+        row.parent_session_id,
+        row.forked_at_turn_id,
+        row.first_day,
+    )
+    await connection.write((put, [values]))
 
 
 def _valid(text: str) -> str:
@@ -142,7 +156,7 @@ def _valid(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-async def forks_of(connection: Connection, session_id: str) -> list[str]:
+async def forks_of(connection: StoreConnection, session_id: str) -> list[str]:
     """Sessions that were forked from one. Such as it claims to come from itself are none: a file may say so, in a circle."""
     forks = await connection.rows("SELECT session_id FROM sessions WHERE parent_session_id = ?", (session_id,))
     before = await connection.rows(
@@ -154,7 +168,7 @@ async def forks_of(connection: Connection, session_id: str) -> list[str]:
     return [row[0] for row in forks if row not in before]
 
 
-async def delete_session(connection: Connection, session_id: str) -> None:
+async def delete_session(connection: StoreConnection, session_id: str) -> None:
     """Forget a session, its events and what search knows of it.
 
     Raises:
@@ -168,26 +182,22 @@ async def delete_session(connection: Connection, session_id: str) -> None:
                 f"Session {session_id} is the beginning of {', '.join(forks)}, which would lose their history."
                 " Delete those first."
             )
-        n_rows = await connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,))
-        await connection.execute("DELETE FROM events WHERE session_id = ?", (session_id,))
-        await connection.execute("DELETE FROM claims WHERE session_id = ?", (session_id,))
+        n_rows = await forget(connection, session_id)
     if not n_rows:
         raise await _not_found(connection, session_id, [])
 
 
-async def _not_found(connection: Connection, wanted: str, same_title: Sequence[str]) -> SessionNotFoundError:
+async def _not_found(connection: StoreConnection, wanted: str, same_title: Sequence[str]) -> SessionNotFoundError:
     if same_title:
         return SessionNotFoundError(
             f"{len(same_title)} sessions are titled {wanted!r}: {', '.join(same_title)}. Use one of these ids."
         )
-    known = await connection.rows(
-        "SELECT session_id FROM sessions ORDER BY last_used_unix_s DESC LIMIT ?", (_N_KNOWN,)
-    )
+    known = await connection.rows("SELECT session_id FROM sessions ORDER BY last_used_unix_s DESC LIMIT ?", (_N_KNOWN,))
     listed = ", ".join(row[0] for row in known) if known else "none; the store is empty"
     return SessionNotFoundError(f"No session with the id or title {wanted!r}. Last used: {listed}.")
 
 
-async def _with_totals(connection: Connection, rows: Sequence[Sequence[Any]]) -> list[SessionRow]:
+async def _with_totals(connection: StoreConnection, rows: Sequence[Sequence[Any]]) -> list[SessionRow]:
     by_session: dict[str, list[TurnRow]] = {row[0]: [] for row in rows}
     for turn in _fold(await _marks(connection, list(by_session))):
         by_session[turn.session_id].append(turn)
@@ -207,13 +217,18 @@ async def _with_totals(connection: Connection, rows: Sequence[Sequence[Any]]) ->
 
 # Of a turn's figures, in the order of the columns read.
 _FIGURES = (
-    "input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens", "cost_usd",
-)  # fmt: skip
+    "input_tokens",
+    "output_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "reasoning_tokens",
+    "cost_usd",
+)
 _SENT_AND_RECEIVED, _COST = 2, len(_FIGURES) - 1
 
 
 async def _marks(
-    connection: Connection, session_ids: Sequence[str] | None, *, since_unix_s: float | None = None
+    connection: StoreConnection, session_ids: Sequence[str] | None, *, since_unix_s: float | None = None
 ) -> list[Sequence[Any]]:
     # Of a model's answer only the figures are read: the texts of a long session are not.
     usage = ", ".join(f"json_extract(data, '$.usage.{name}')" for name in _FIGURES[:_COST])
@@ -246,9 +261,7 @@ class _Attempt:
         self.duration_ms: float | None = None
         self.is_every_cost_known = self.are_tokens_whole = True
 
-    def add(
-        self, kind: str, told: Sequence[Any], replayed: Any, status: Any, duration_ms: Any, text: Any
-    ) -> None:
+    def add(self, kind: str, told: Sequence[Any], replayed: Any, status: Any, duration_ms: Any, text: Any) -> None:
         figures = [n if as_number(n) is not None else None for n in told]  # whoever wrote the log: words are no figure
         if kind in TURN_ENDS:
             self.end = list(figures)
@@ -278,7 +291,7 @@ def _fold(marks: Iterable[Sequence[Any]]) -> list[TurnRow]:
         head = heads.setdefault(key, [None, at_unix_s])
         if kind == "turn.started" and head[0] is None:
             head[0] = _said(text)
-        head[1] = min(head[1], at_unix_s)
+        head[1] = min(head[1], at_unix_s, key=lambda at: (at < KNOWN_UNIX_S, at))
         own = attempts.setdefault(key, {}).setdefault(attempt, _Attempt())
         own.add(kind, figures, replayed, status, duration_ms, text)
     found = []
@@ -289,12 +302,19 @@ def _fold(marks: Iterable[Sequence[Any]]) -> list[TurnRow]:
         cost_usd = sums.pop("cost_usd")
         found.append(
             TurnRow(
-                turn_id, session_id, last.status, prompt, last.text, started_unix_s, last.duration_ms,
-                cost_usd=cost_usd, is_cost_whole=all(own.is_cost_whole for own in tries.values()),
+                turn_id,
+                session_id,
+                last.status,
+                prompt,
+                last.text,
+                started_unix_s if started_unix_s >= KNOWN_UNIX_S else None,
+                last.duration_ms,
+                cost_usd=cost_usd,
+                is_cost_whole=all(own.is_cost_whole for own in tries.values()),
                 are_tokens_whole=all(own.are_tokens_whole for own in tries.values()),
                 **{name: None if n is None else int(n) for name, n in sums.items()},
             )
-        )  # fmt: skip
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hermes_nb.errors import StoreError
 from hermes_nb.model.event import Event
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
 from hermes_nb.store.sqlite import LOCK_TIMEOUT_S, Store
 
 _PAGE = 2_000
@@ -60,16 +60,14 @@ async def _read(store: Store, path: Path, found: Rebuilt) -> None:
     if not path.is_file():
         raise _JournalUnreadable(f"There is no journal {path}.")
     try:
-        journal = await Connection.open(path, lock_timeout_s=LOCK_TIMEOUT_S, reads_only=True)
+        journal = await StoreConnection.open(path, lock_timeout_s=LOCK_TIMEOUT_S, reads_only=True)
     except StoreError as exc:
         raise _JournalUnreadable(f"The journal {path} can't be read: {exc}") from exc
     try:
         after = -1
         while True:
             try:
-                rows = await journal.rows(
-                    "SELECT row, body FROM events WHERE row > ? ORDER BY row LIMIT ?", (after, _PAGE)
-                )
+                rows = await journal.rows("SELECT row, body FROM events WHERE row > ? ORDER BY row LIMIT ?", (after, _PAGE))
             except StoreError as exc:
                 raise _JournalUnreadable(f"The journal {path} can't be read past row {max(after, 0)}: {exc}") from exc
             if not rows:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
 
 from hermes_nb.store import read
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
 from hermes_nb.store.row import TurnRow
 
 _COLUMNS = "call_id, turn_id, session_id, owner, n_tokens, cost_usd"
@@ -62,7 +62,7 @@ class SharedLimit:
 
 
 async def reserve(
-    connection: Connection, wanted: Reservation, limits: Sequence[SharedLimit], is_alive: Callable[[str], bool]
+    connection: StoreConnection, wanted: Reservation, limits: Sequence[SharedLimit], is_alive: Callable[[str], bool]
 ) -> list[float | None] | None:
     """Reserve for a call; what was spent so far by each limit, None where that is not known.
 
@@ -99,7 +99,7 @@ async def reserve(
         return spent
 
 
-async def release(connection: Connection, *, call_id: str | None = None, turn_id: str | None = None) -> None:
+async def release(connection: StoreConnection, *, call_id: str | None = None, turn_id: str | None = None) -> None:
     """Let go of what a call, or all calls of a turn, had reserved; their events are stored."""
     async with connection.transaction():
         await connection.execute("DELETE FROM reservations WHERE call_id = ? OR turn_id = ?", (call_id, turn_id))

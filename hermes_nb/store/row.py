@@ -53,7 +53,7 @@ class TurnRow:
         status: `completed`, `max_turns`, `failed`, `stopped`, `timed_out` ... as its end says; `running` without one.
         prompt: What was asked.
         text: The answer, whole or partial.
-        started_unix_s: Time of its first event.
+        started_unix_s: Time of its first event; None when its clock was not set.
         duration_ms: As its end says; None while it runs.
         input_tokens: Over all attempts; replayed calls cost nothing and count nothing.
         output_tokens: The same.

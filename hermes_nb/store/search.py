@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
 from hermes_nb.store.row import SearchHit
 
 _HEAD = """SELECT e.session_id, e.turn_id, s.agent, s.title,
@@ -22,7 +22,7 @@ _PART = (
 )
 
 
-async def search(connection: Connection, text: str, limit: int = 20) -> list[SearchHit]:
+async def search(connection: StoreConnection, text: str, limit: int = 20) -> list[SearchHit]:
     """Prompts and answers that hold every word of `text`, the best first; a last word that ends the
     text may be a beginning.
 

@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 from hermes_nb.errors import StoreError
 from hermes_nb.model.event import Event
 from hermes_nb.store import claim as claims
-from hermes_nb.store import damage, read, reservation, search
+from hermes_nb.store import damage, forget, read, reservation, search
 from hermes_nb.store.claim import Claim
-from hermes_nb.store.connection import Connection
+from hermes_nb.store.connection import StoreConnection
 from hermes_nb.store.failure import DamagedStoreError
 from hermes_nb.store.follow import POLL_S, Followers
 from hermes_nb.store.ingest import ingest
@@ -45,8 +45,8 @@ class Store:
     def __init__(
         self,
         path: Path,
-        writer: Connection,
-        reader: Connection,
+        writer: StoreConnection,
+        reader: StoreConnection,
         *,
         presence: damage.Presence,
         is_new: bool,
@@ -127,9 +127,7 @@ class Store:
         found = read.events(self._reader, session_id, turn_id=turn_id, after_rowid=after_rowid, limit=limit)
         return [event for _, event in await self._guarded(found)]
 
-    async def news(
-        self, session_id: str, *, after_rowid: int = 0, without: Iterable[str] = ()
-    ) -> list[tuple[int, Event]]:
+    async def news(self, session_id: str, *, after_rowid: int = 0, without: Iterable[str] = ()) -> list[tuple[int, Event]]:
         """(rowid, event) of a session that arrived after a row, in order of arrival; kinds in `without` left out."""
         return await self._guarded(read.news(self._reader, session_id, after_rowid=after_rowid, without=without))
 
@@ -145,9 +143,11 @@ class Store:
         """
         return await self._guarded(read.session(self._reader, session_id))
 
-    async def sessions(self, *, limit: int = 50, agent: str | None = None) -> list[SessionRow]:
-        """Sessions, of one agent or all, the last used first."""
-        return await self._guarded(read.sessions(self._reader, limit=limit, agent=agent))
+    async def sessions(
+        self, *, limit: int = 50, agent: str | None = None, without_title: str | None = None
+    ) -> list[SessionRow]:
+        """Sessions, of one agent or all, the last used first; without those whose title begins with `without_title`."""
+        return await self._guarded(read.sessions(self._reader, limit=limit, agent=agent, without_title=without_title))
 
     async def turns(self, session_id: str | None, *, since_unix_s: float | None = None) -> list[TurnRow]:
         """Turns of a session (None: of all), oldest first; [] for an unknown one.
@@ -193,14 +193,25 @@ class Store:
         """Let go of what a call, or all calls of a turn, had reserved."""
         await self._guarded(reservation.release(self._writer, call_id=call_id, turn_id=turn_id))
 
-    async def delete_session(self, session_id: str) -> None:
-        """Forget a session and its events.
+    async def delete_session(self, session_id: str) -> bool:
+        """Forget a session and its events for good: it is refused from now on, and the file is written anew without it.
+
+        Returns: False when the write-ahead log can't be emptied yet, as another process reads it.
 
         Raises:
             SessionNotFoundError: There is none of that id.
             UsageError: Others were forked from it.
         """
         await self._guarded(read.delete_session(self._writer, session_id))
+        return await self._guarded(forget.overwrite(self._writer))
+
+    async def is_forgotten(self, session_id: str) -> bool:
+        """Whether a session was deleted, here or in another kernel; what is stored for it is left out."""
+        return await self._guarded(forget.is_forgotten(self._reader, session_id))
+
+    async def readmit(self, session_ids: Iterable[str]) -> None:
+        """Take sessions again that were deleted: their user imports them."""
+        await self._guarded(forget.readmit(self._writer, session_ids))
 
     async def forks_of(self, session_id: str) -> list[str]:
         """Sessions that were forked from one, and would lose their beginning with it."""
@@ -210,14 +221,19 @@ class Store:
         """Prompts and answers with every word of `text`, the best first; see `SearchHit`."""
         return await self._guarded(search.search(self._reader, text, limit))
 
-    def follow(self, session_id: str, *, poll_s: float = POLL_S) -> AsyncIterator[Event]:
-        """What is stored of a session, then what comes, without end; ends when the store is closed.
+    async def rowid_of(self, key: tuple[str, str, int, int]) -> int | None:
+        """The row of an event, by its key; None when it is not stored."""
+        return await self._guarded(read.rowid_of(self._reader, key))
+
+    def follow(self, session_id: str, *, after_rowid: int = 0, poll_s: float = POLL_S) -> AsyncIterator[Event]:
+        """What is stored of a session, then what comes, without end; ends when it is deleted, or the store closed.
 
         Args:
             session_id: May be unknown as yet.
+            after_rowid: Only what arrived after that row.
             poll_s: How often to look for what other processes stored; this process's own events need no looking.
         """
-        return self._followers.follow(self._reader, session_id, poll_s=poll_s)
+        return self._followers.follow(self._reader, session_id, after_rowid=after_rowid, poll_s=poll_s)
 
     @property
     def is_there(self) -> bool:
@@ -251,16 +267,16 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-async def _connect(path: Path, lock_timeout_s: float) -> tuple[Connection, Connection]:
+async def _connect(path: Path, lock_timeout_s: float) -> tuple[StoreConnection, StoreConnection]:
     # Private also where the folder is not. Only a missing file is touched: closing a file drops every lock this process
     # has on it. Whatever else is wrong, sqlite finds out next and says it better.
     with contextlib.suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    writer = await Connection.open(path, lock_timeout_s=lock_timeout_s)
+    writer = await StoreConnection.open(path, lock_timeout_s=lock_timeout_s)
     try:
         await damage.check(writer, path)
         await migrate(writer, path)
-        return writer, await Connection.open(path, lock_timeout_s=lock_timeout_s, reads_only=True)
+        return writer, await StoreConnection.open(path, lock_timeout_s=lock_timeout_s, reads_only=True)
     except BaseException:
         await writer.close()
         raise
@@ -268,7 +284,7 @@ async def _connect(path: Path, lock_timeout_s: float) -> tuple[Connection, Conne
 
 async def _recover(
     path: Path, presence: damage.Presence, lock_timeout_s: float
-) -> tuple[Connection, Connection, list[str]]:
+) -> tuple[StoreConnection, StoreConnection, list[str]]:
     # Two kernels may find the damage at the same time: one moves the file, the other then finds the fresh one.
     until_s = time.monotonic() + _RECOVER_S
     while True:

@@ -11,6 +11,15 @@ from hermes_nb.testing.step import Call, Drop, Fail, Hang, Malformed, Say, Scrip
 from hermes_nb.testing.view_check import assert_view_conforms
 
 __all__ = [
-    "Call", "Drop", "Fail", "Hang", "Malformed", "Say", "Script", "ScriptedModel", "Step", "assert_runtime_conforms",
+    "Call",
+    "Drop",
+    "Fail",
+    "Hang",
+    "Malformed",
+    "Say",
+    "Script",
+    "ScriptedModel",
+    "Step",
+    "assert_runtime_conforms",
     "assert_view_conforms",
-]  # fmt: skip
+]

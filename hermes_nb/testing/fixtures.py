@@ -15,7 +15,7 @@ from hermes_nb.testing.scripted import ScriptedModel
 from hermes_nb.testing.step import Script
 
 if TYPE_CHECKING:
-    from hermes_nb.sessions.hermes import Hermes
+    from hermes_nb.api.hermes import Hermes
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def hermes_recording(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator
             bound = hermes_recording.bind(my_agent)
             assert "Acme" in (await bound.run("Which customer is best?")).text
     """
-    from hermes_nb.sessions.hermes import Hermes
+    from hermes_nb.api.hermes import Hermes
 
     test = re.sub(r"[^\w.-]+", "-", f"{request.path.stem}.{request.node.name}").strip("-")
     file = request.path.parent / "recordings" / f"{test}.jsonl"

@@ -37,9 +37,16 @@ class _Log:
 
     def turn(self, prompt: str, agent: str = "analyst") -> None:
         self.put(
-            "turn.started", prompt=prompt, agent=agent, model="toy", provider="custom", host="127.0.0.1",
-            runtime="process", tools=["add"], n_history_messages=0,
-        )  # fmt: skip
+            "turn.started",
+            prompt=prompt,
+            agent=agent,
+            model="toy",
+            provider="custom",
+            host="127.0.0.1",
+            runtime="process",
+            tools=["add"],
+            n_history_messages=0,
+        )
 
     def model(self, n: int, text: str = "", *, calls: list[dict[str, str]] | None = None, **data: Any) -> None:
         told = {"api_call": n, "n_messages": n, "model": "toy", "last_message": "...", "fingerprint": f"f{n}"}
@@ -61,9 +68,15 @@ class _Log:
 
     def done(self, text: str) -> None:
         self.put(
-            "turn.completed", text=text, status="completed", duration_ms=2000.0, n_model_calls=2, n_tool_calls=1,
-            usage={"input_tokens": 20, "output_tokens": 10}, cost_usd=0.001,
-        )  # fmt: skip
+            "turn.completed",
+            text=text,
+            status="completed",
+            duration_ms=2000.0,
+            n_model_calls=2,
+            n_tool_calls=1,
+            usage={"input_tokens": 20, "output_tokens": 10},
+            cost_usd=0.001,
+        )
 
 
 def _call(name: str, arguments: str) -> list[dict[str, str]]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from hermes_nb.engine import wire
 from hermes_nb.errors import WorkerDiedError
 from hermes_nb.model.toolspec import ToolSpec
-from hermes_nb.runtimes._base import Connection, Place, Runtime
+from hermes_nb.runtimes._base import Runtime, WorkerConnection, WorkerFiles
 
 STEP_S = 30.0
 _ADD = ToolSpec(
@@ -70,9 +71,7 @@ def _assert_plain(runtime: Runtime, name: str) -> None:
         told = json.loads(json.dumps(first, allow_nan=False))
     except (TypeError, ValueError) as exc:
         raise AssertionError(f"{name}.to_dict() is not plain data: {exc}") from exc
-    assert told == first == runtime.to_dict(), (
-        f"{name}.to_dict() is not the same twice, or not as JSON has it: {first}."
-    )
+    assert told == first == runtime.to_dict(), f"{name}.to_dict() is not the same twice, or not as JSON has it: {first}."
     assert isinstance(told.get("type"), str), f"{name}.to_dict() has no 'type' that names the runtime: {told}."
 
 
@@ -81,8 +80,8 @@ class _Worker:
 
     def __init__(self, runtime: Runtime, folder: Path, producer: str, name: str) -> None:
         self.name, self._runtime = name, runtime
-        self.place = Place(producer, folder / "home", folder / "journal.sqlite", folder / "worker.log", folder)
-        self.connection: Connection
+        self.place = WorkerFiles(producer, folder / "home", folder / "journal.sqlite", folder / "worker.log", folder)
+        self.connection: WorkerConnection
         self.messages: list[dict[str, Any]] = []
         self.ends: list[tuple[str, int]] = []  # (reason, messages before it)
         self._loop = asyncio.get_running_loop()
@@ -128,9 +127,7 @@ class _Worker:
         log = self.place.log.read_text(errors="replace")[-1500:] if self.place.log.exists() else ""
         return f" Last messages: {[m.get('kind') for m in self.messages[-8:]]}, ends: {self.ends}. Its log ends:\n{log}"
 
-    async def message(
-        self, fits: Callable[[dict[str, Any]], bool], what: str, timeout_s: float = STEP_S
-    ) -> dict[str, Any]:
+    async def message(self, fits: Callable[[dict[str, Any]], bool], what: str, timeout_s: float = STEP_S) -> dict[str, Any]:
         """The first message that fits, past or to come."""
 
         async def find() -> dict[str, Any]:
@@ -155,9 +152,14 @@ class _Worker:
     async def bind(self) -> None:
         model = {"id": "hermes-nb-offline", "provider": "offline", "base_url": None, "api_key": None}
         agent = {
-            "name": "checker", "instructions": "", "model": model, "tools": [_ADD.to_dict()], "toolsets": [],
-            "max_turns": None, "config": {},
-        }  # fmt: skip
+            "name": "checker",
+            "instructions": "",
+            "model": model,
+            "tools": [_ADD.to_dict()],
+            "toolsets": [],
+            "max_turns": None,
+            "config": {},
+        }
         self.connection.send("bind", agent_id="a1", agent=agent)
         said = await self.message(
             lambda m: str(m.get("kind")).startswith("bind.") or m.get("kind") == "bound", "'bound'", 60
@@ -166,9 +168,19 @@ class _Worker:
 
     def _start_turn(self, turn_id: str, prompt: str) -> None:
         self.connection.send(
-            "turn.start", turn_id=turn_id, session_id="s1", agent_id="a1", prompt=prompt, history=[], attempt=1,
-            date="2026-01-02", tools=[_ADD.to_dict()], timeout_s=None, runtime=self.name.lower(), n_prior_turns=0,
-        )  # fmt: skip
+            "turn.start",
+            turn_id=turn_id,
+            session_id="s1",
+            agent_id="a1",
+            prompt=prompt,
+            history=[],
+            attempt=1,
+            date="2026-01-02",
+            tools=[_ADD.to_dict()],
+            timeout_s=None,
+            runtime=self.name.lower(),
+            n_prior_turns=0,
+        )
 
     async def check_turn(self, turn_id: str, prompt: str, arguments: dict[str, int], *, thread: bool = False) -> None:
         if thread:
@@ -182,9 +194,15 @@ class _Worker:
         assert got == arguments, f"{self.name}: the tool call arrived as {got}, not {arguments}."
         total = str(sum(arguments.values()))
         self.connection.send(
-            "tool.result", turn_id=turn_id, call_id=call["call_id"], status="ok", result=total, result_chars=len(total),
-            started_at_unix_s=0.0, duration_ms=1.0,
-        )  # fmt: skip
+            "tool.result",
+            turn_id=turn_id,
+            call_id=call["call_id"],
+            status="ok",
+            result=total,
+            result_chars=len(total),
+            started_at_unix_s=time.time(),
+            duration_ms=1.0,
+        )
         done = await self._done(turn_id)
         assert done["status"] == "completed", f"{self.name}: {turn_id} ended as {done['status']}: {done.get('error')}."
         assert total in done["text"], f"{self.name}: the answer of {turn_id} lacks the tool's result: {done['text']!r}."
@@ -214,9 +232,7 @@ class _Worker:
             f"{self.name}: the events of {turn_id} begin with {own[0]['kind']} and end with {own[-1]['kind']}."
         )
         seqs = [e["seq"] for e in events]
-        assert seqs == list(range(1, len(seqs) + 1)), (
-            f"{self.name}: events are lost, doubled or out of order: {seqs[:50]}."
-        )
+        assert seqs == list(range(1, len(seqs) + 1)), f"{self.name}: events are lost, doubled or out of order: {seqs[:50]}."
         odd = [m for m in self.messages if m.get("kind") == "malformed"]
         assert not odd, f"{self.name}: something else was written to the wire: {odd[0]}."
 

@@ -7,12 +7,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from hermes_nb.engine.endpoint import ChatRequest, Endpoint, Finish, Part, Refusal, ToolCall, Usage, Wait
-from hermes_nb.engine.endpoint_form import error_body
+from hermes_nb._near import suggesting
 from hermes_nb.model.agent import Model
+from hermes_nb.offline_model.endpoint import ChatRequest, ChatServer, Finish, Part, Refusal, RequestedCall, Usage, Wait
+from hermes_nb.offline_model.endpoint_form import error_body
 from hermes_nb.testing.step import Call, Hang, Say, Script, Step
 
 
+@suggesting
 class ScriptedModel:
     """A model that follows a script, one step per request. A context manager; thread-safe.
 
@@ -46,7 +48,7 @@ class ScriptedModel:
         self._hangs: list[Hang] = []
         self.requests: list[ChatRequest] = []
         self.unexpected: list[ChatRequest] = []
-        self._endpoint = Endpoint(self._respond, model=model, name="hermes-nb-scripted")
+        self._endpoint = ChatServer(self._respond, model=model, name="hermes-nb-scripted")
 
     def start(self) -> str:
         """Start listening; the base URL."""
@@ -156,7 +158,7 @@ class ScriptedModel:
             if call.text:
                 yield call.text
         for call in calls:
-            yield ToolCall(call.id or f"call_{next(self._call_ids)}", call.name, call.raw_arguments)
+            yield RequestedCall(call.id or f"call_{next(self._call_ids)}", call.name, call.raw_arguments)
         yield Finish("tool_calls")
         if calls[0].usage is not None:
             yield Usage(calls[0].usage)

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from hermes_nb.engine.endpoint import (
+from hermes_nb._near import suggesting
+from hermes_nb.offline_model.endpoint import (
     ChatRequest,
     Cut,
     Finish,
@@ -18,11 +19,11 @@ from hermes_nb.engine.endpoint import (
     Raw,
     Reasoning,
     Refusal,
-    ToolCall,
+    RequestedCall,
     Usage,
     Wait,
 )
-from hermes_nb.engine.endpoint_form import error_body
+from hermes_nb.offline_model.endpoint_form import error_body
 
 USAGE: Mapping[str, Any] = {"prompt_tokens": 20, "completion_tokens": 10, "total_tokens": 30}
 
@@ -39,6 +40,7 @@ def _pieces(text: str, deltas: int | Sequence[str] | None) -> list[str]:
     return [text[a:b] for a, b in itertools.pairwise(edges)]
 
 
+@suggesting
 @dataclass(frozen=True)
 class Say:
     """An answer in words.
@@ -76,6 +78,7 @@ class Say:
             yield Usage(self.usage)
 
 
+@suggesting
 @dataclass(frozen=True)
 class Call:
     """A tool call. A list of them is one step: several calls in one reply.
@@ -102,6 +105,7 @@ class Call:
         return self.arguments if isinstance(self.arguments, str) else json.dumps(dict(self.arguments))
 
 
+@suggesting
 @dataclass(frozen=True)
 class Fail:
     """An HTTP error.
@@ -138,6 +142,7 @@ class Fail:
         yield Refusal(self.status, text.encode("utf-8", "replace"), headers)
 
 
+@suggesting
 @dataclass(frozen=True)
 class Malformed:
     """A reply that no client should trust.
@@ -158,7 +163,7 @@ class Malformed:
             yield Usage(USAGE)
             return
         if self.kind == "arguments":
-            yield ToolCall("call_malformed", self.name, '{"city": "Par')
+            yield RequestedCall("call_malformed", self.name, '{"city": "Par')
             return
         if self.kind == "html":
             page = b"<!doctype html><title>502 Bad Gateway</title>"
@@ -174,6 +179,7 @@ class Malformed:
         yield Raw((f"data: {raw}\n\n" if is_event else f"{raw}\n\n").encode())
 
 
+@suggesting
 @dataclass(frozen=True)
 class Drop:
     """The connection is dropped: before the first byte, or after `after_deltas` words of `text`."""
@@ -187,6 +193,7 @@ class Drop:
         yield Cut()
 
 
+@suggesting
 @dataclass(frozen=True)
 class Hang:
     """Nothing comes until `release()`: before the first byte, or after `text` was streamed.

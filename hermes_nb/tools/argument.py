@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolArgumentError
 from hermes_nb.tools import variable
+from hermes_nb.tools.exact_number import validated
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-    from hermes_nb.tools.schema import Compiled
+    from hermes_nb.tools.schema.definition import Compiled
 
 _SHOWN_CHARS = 80  # how much of a wrong value an error shows
 _SHOWN_ERRORS = 6
@@ -46,7 +47,7 @@ def build(
         if text is None:
             values, _, given = compiled.validator.validate_python(data, context=context)
         else:
-            values, _, given = compiled.validator.validate_json(text, context=context)
+            values, _, given = validated(compiled.validator, text, context=context)
     except ValidationError as exc:
         errors = exc.errors(include_url=False, include_context=False)
         raise ToolArgumentError(_explain(tool, errors, data, compiled)) from None
@@ -116,9 +117,7 @@ def _parse(tool: str, text: str) -> Any:
         return found
 
     def constant(name: str) -> Any:
-        raise ToolArgumentError(
-            f"{tool}: the arguments are not valid JSON: {name} is no JSON number. Use null or a string."
-        )
+        raise ToolArgumentError(f"{tool}: the arguments are not valid JSON: {name} is no JSON number. Use null or a string.")
 
     try:
         return json.loads(text, object_pairs_hook=pairs, parse_constant=constant)
@@ -218,6 +217,8 @@ def _wanted(schema: Mapping[str, Any]) -> str:
         return "one of " + ", ".join(json.dumps(v) for v in schema["enum"][:_SHOWN_VALUES]) + more
     if "anyOf" in schema:
         branches = [_wanted(branch) for branch in schema["anyOf"]]
+        if branches[:2] == ["number", "string"] and "pattern" in schema["anyOf"][1]:  # of a Decimal
+            branches[:2] = ["a decimal number"]
         return " or ".join(dict.fromkeys(branches)) if all(branches) else ""
     kind = str(schema.get("type", ""))
     if "format" in schema:

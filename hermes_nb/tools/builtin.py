@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolRetry
 from hermes_nb.model.mask import Masker
-from hermes_nb.tools.describe import summary
-from hermes_nb.tools.result import MAX_CHARS, render
+from hermes_nb.tools.rendering.description import summary
+from hermes_nb.tools.rendering.result import MAX_CHARS, render
+from hermes_nb.tools.rendering.shape import Group, shape_of
 from hermes_nb.tools.secret import environment_masker
-from hermes_nb.tools.shape import Group, shape_of
 
 if TYPE_CHECKING:
     from hermes_nb.tools.decorator import Tool

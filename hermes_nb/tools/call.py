@@ -31,10 +31,11 @@ from types import AsyncGeneratorType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolArgumentError, ToolRetry
-from hermes_nb.tools import failure
-from hermes_nb.tools.encoder import Encoder, dumps
-from hermes_nb.tools.image import images_in
-from hermes_nb.tools.result import MAX_CHARS, Rendered, render
+from hermes_nb.model.status import ToolStatus
+from hermes_nb.tools.rendering import error_report
+from hermes_nb.tools.rendering.encoder import Encoder, dumps
+from hermes_nb.tools.rendering.image import images_in
+from hermes_nb.tools.rendering.result import MAX_CHARS, Rendered, render
 from hermes_nb.tools.secret import environment_masker
 
 if TYPE_CHECKING:
@@ -61,20 +62,20 @@ class ToolOutcome:
         error: Its message, without secrets; "" when there was none.
         traceback: The whole traceback, without secrets, for the log.
         result_chars: Length of the content before it was cut; an estimate for a large value.
-        started_at_unix_s: When the call started, seconds since the epoch; 0.0 when it never did.
+        started_at_unix_s: When the call started, seconds since the epoch; None when it never did.
         duration_ms: How long it ran, by the monotonic clock.
         images: The value as images, for a model that sees; empty when it is none, or nobody asked for them.
         exception: What the tool raised, with its traceback; None when there was nothing, or it was stopped.
     """
 
-    status: str
+    status: ToolStatus
     content: str
     value: Any = None
     error_type: str = ""
     error: str = ""
     traceback: str = ""
     result_chars: int = 0
-    started_at_unix_s: float = 0.0
+    started_at_unix_s: float | None = None
     duration_ms: float = 0.0
     images: Sequence[ContentPart] = ()
     exception: BaseException | None = field(default=None, repr=False, compare=False)
@@ -192,7 +193,7 @@ def failed(error: BaseException, *, max_chars: int = MAX_CHARS, masker: Masker |
         masker: Secrets to take out; None for those of the environment.
     """
     masker = masker or environment_masker()
-    text = failure.message(error, masker)
+    text = error_report.message(error, masker)
     parts: dict[str, Any]
     if isinstance(error, ToolRetry):
         text = text or "The tool did not get there this way."
@@ -200,22 +201,22 @@ def failed(error: BaseException, *, max_chars: int = MAX_CHARS, masker: Masker |
     elif isinstance(error, ToolArgumentError):
         parts = {"error": text, "hint": _ARGUMENT_HINT}
     else:
-        parts = {"error": failure.headline(error, masker)}
-        parts |= {"lines": lines} if (lines := failure.user_lines(error, masker)) else {}
-        parts |= {"caused_by": causes} if (causes := failure.causes(error, masker)) else {}
+        parts = {"error": error_report.headline(error, masker)}
+        parts |= {"lines": lines} if (lines := error_report.user_lines(error, masker)) else {}
+        parts |= {"caused_by": causes} if (causes := error_report.causes(error, masker)) else {}
     content = dumps(Encoder(masker, is_masking=True).encode(parts, max(max_chars, 60)))
     return ToolOutcome(
         "error",
         content,
         error_type=type(error).__name__,
         error=text,
-        traceback=failure.full_traceback(error, masker),
+        traceback=error_report.full_traceback(error, masker),
         result_chars=len(content),
         exception=error,
     )
 
 
-def _without_value(status: str, text: str, *, error_type: str = "") -> ToolOutcome:
+def _without_value(status: ToolStatus, text: str, *, error_type: str = "") -> ToolOutcome:
     content = dumps({"error": text})
     return ToolOutcome(status, content, error_type=error_type, error=text, result_chars=len(content))
 
@@ -223,9 +224,7 @@ def _without_value(status: str, text: str, *, error_type: str = "") -> ToolOutco
 class _Call:
     """One call, and the ways in which it ends."""
 
-    def __init__(
-        self, tool: Tool, arguments: str, results: ResultStore | None, masker: Masker, draws: bool
-    ) -> None:
+    def __init__(self, tool: Tool, arguments: str, results: ResultStore | None, masker: Masker, draws: bool) -> None:
         self._tool, self._arguments, self._results, self._masker = tool, arguments, results, masker
         self._draws = draws
         self._outer = sys.exc_info()[1]  # what whoever calls is handling, which is context of all that is raised here
@@ -267,12 +266,10 @@ class _Call:
         try:
             rendered = self._render(shown)
         except Exception as exc:  # noqa: BLE001 - the tool did its work: what it gave is named
-            text = f"<{type(value).__name__}, which can't be shown: {failure.headline(exc, self._masker)}>"
+            text = f"<{type(value).__name__}, which can't be shown: {error_report.headline(exc, self._masker)}>"
             rendered = self._render(text)
         images = images_in(value) if self._draws else ()
-        return self.ended(
-            ToolOutcome("ok", rendered.content, value=value, result_chars=rendered.n_chars, images=images)
-        )
+        return self.ended(ToolOutcome("ok", rendered.content, value=value, result_chars=rendered.n_chars, images=images))
 
     def _render(self, value: Any) -> Rendered:
         limit = self._tool.max_result_chars

@@ -14,16 +14,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, overload
 
+from hermes_nb._near import refuse_options, suggesting_call
 from hermes_nb.errors import ToolDefinitionError
 from hermes_nb.model.toolspec import ToolSpec
 from hermes_nb.tools import name as names
-from hermes_nb.tools.annotation import Signature, read_signature
+from hermes_nb.tools.form import shape
+from hermes_nb.tools.reload import reannotate
+from hermes_nb.tools.schema.annotation import Signature, read_signature
 from hermes_nb.tools.source import display_name, documentation, flyte_task, innermost, is_method, speaker
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from hermes_nb.tools.schema import Compiled
+    from hermes_nb.tools.schema.definition import Compiled
+
+_ASSIGNED = tuple(a for a in functools.WRAPPER_ASSIGNMENTS if a != "__doc__")
 
 Approval = bool | Callable[[dict[str, Any]], bool]
 
@@ -45,8 +50,6 @@ class Tool:
         timeout_s: Seconds until a call is given up; None for no limit.
         max_result_chars: Most characters of a result that go to the model.
         remote: What runs in its place on Flyte; a task given as a tool is its own.
-
-    Source: seed 001, `Tool`.
     """
 
     function: Callable[..., Any]
@@ -62,25 +65,28 @@ class Tool:
     remote: Any = None
     _compiled: Compiled | None = field(default=None)
     _binds: str = ""  # "instance" or "class": a function of a class body, still to be bound
+    _describes: bool = False  # the description was given, and is not the docstring's
+    _derived: tuple[str, ...] = ()  # the options that were given when it was made of another tool
+    _shape: Any = None  # what name, description and schema were read from, by value
 
     def __post_init__(self) -> None:
-        names.check(self.name)
+        names.check(self.name, module=str(getattr(self.function, "__module__", "")))
         if self.timeout_s is not None and not self.timeout_s > 0:
             raise ToolDefinitionError(f"Tool {self.name!r}: timeout_s must be more than 0, not {self.timeout_s!r}.")
         if self.max_result_chars < 1:
             raise ToolDefinitionError(f"Tool {self.name!r}: max_result_chars must be 1 or more.")
         if self._compiled is None:
-            from hermes_nb.tools.schema import adopt
+            from hermes_nb.tools.schema.definition import adopt
 
             self._compiled = adopt(self.name, self.arguments)
         self._resemble()
 
     def _resemble(self) -> None:
         source = speaker(self.function)
-        functools.update_wrapper(self, source, updated=())
+        functools.update_wrapper(self, source, assigned=_ASSIGNED, updated=())
         self.__name__ = display_name(source)
         self.__qualname__ = getattr(source, "__qualname__", self.__name__)
-        self.__doc__ = documentation(source)
+        object.__setattr__(self, "__doc__", documentation(source))
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], **options: Any) -> Tool:
@@ -89,7 +95,9 @@ class Tool:
         Raises:
             ToolDefinitionError: No schema can describe it; names parameter, annotation and cure.
             ToolNameError: Its name is malformed or Hermes's own.
+            TypeError: An option is unknown.
         """
+        refuse_options("Tool.from_function", options, _DEFAULTS)
         return _make(function, options, sys._getframe(1))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -104,7 +112,7 @@ class Tool:
         bound = copy.copy(self)
         bound.function = types.MethodType(self.function, subject)
         bound._binds = ""
-        bound.__wrapped__ = bound.function  # type: ignore[attr-defined]
+        bound.__wrapped__ = bound.function
         return bound
 
     @property
@@ -117,12 +125,44 @@ class Tool:
     def __code__(self, code: types.CodeType) -> None:
         getattr(self.function, "__func__", self.function).__code__ = code
 
+    def __setattr__(self, attribute: str, value: Any) -> None:
+        """Set an attribute. `%autoreload` takes what has a `__code__` for a function and sets what a function has, last
+        `__dict__`: that reaches the function, and the `__dict__` of a new tool makes this one that tool."""
+        if attribute in ("__defaults__", "__kwdefaults__", "__doc__", "__annotations__"):
+            function = getattr(self.function, "__func__", self.function)
+            if isinstance(function, types.FunctionType):
+                setattr(function, attribute, value)
+            if not attribute.endswith("defaults__"):
+                object.__setattr__(self, attribute, value)
+        elif attribute != "__dict__":
+            object.__setattr__(self, attribute, value)
+        elif "function" in value and "_compiled" in value:
+            own, kept = self.__dict__, dict(value)
+            own.clear()
+            own.update(kept)
+
+    def renew(self) -> bool:
+        """Read name, description and schema anew where the function was changed in place; whether it was.
+
+        Raises:
+            ToolDefinitionError: No schema can describe it now; the tool is as it was.
+        """
+        if self._shape is None or self._binds or shape(self.function) == self._shape:
+            return False
+        function: Any = self.function
+        reannotate(getattr(function, "__func__", function))
+        own = {f.name for f in fields(self) if f.kw_only and f.name[0] != "_"} | {"name"}
+        own |= {"description"} if self._describes else set()
+        made = _compile(self.function, {name: getattr(self, name) for name in own}, "", sys._getframe(1))
+        self.__dict__.update(made.__dict__)
+        return True
+
     def __getattr__(self, attribute: str) -> Any:
         function = self.__dict__.get("function")
         if function is None:  # while unpickling or copying
             raise AttributeError(attribute)
         if attribute == "arguments":  # after unpickling
-            from hermes_nb.tools.schema import compile_signature
+            from hermes_nb.tools.schema.definition import compile_signature
 
             self.arguments = compile_signature(self.name, Signature(self._schema.signature, {}), {}).model  # type: ignore[assignment]
             return self.arguments
@@ -144,7 +184,7 @@ class Tool:
         is_by_value = is_cloudpickle and _is_by_value(module, pickler)
         if not is_by_value and _find(module, qualname) is self:
             return qualname
-        options = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("arguments", "_compiled")}
+        options = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("arguments", "_compiled", "_shape")}
         return _rebuild, (options, self._schema.frozen(whole=is_cloudpickle))
 
     def __repr__(self) -> str:
@@ -248,6 +288,7 @@ def tool(
 ) -> Tool: ...
 
 
+@suggesting_call
 def tool(
     func: Callable[..., Any] | None = None,
     *,
@@ -296,7 +337,7 @@ def tool(
     }
     given = {option: value for option, value in options.items() if value is not _DEFAULTS[option]}
     if func is not None:
-        return _make(func, given, sys._getframe(1))
+        return _make(func, given, sys._getframe(2))  # past `suggesting_call`
     return lambda function: _make(function, given, sys._getframe(1))
 
 
@@ -325,7 +366,10 @@ def as_tool(function: Callable[..., Any] | Tool) -> Tool:
 
 def _make(function: Any, options: dict[str, Any], frame: types.FrameType) -> Tool:
     if isinstance(function, Tool):
-        return replace(function, **options) if options else function
+        if not options:
+            return function
+        describes = function._describes or "description" in options
+        return replace(function, **options, _describes=describes, _derived=(*function._derived, *options))
     if inspect.ismethod(function) and isinstance(inner := function.__func__, Tool):  # @classmethod over @tool
         bound = replace(inner, _binds="instance").__get__(function.__self__)
         return _make(bound, options, frame)
@@ -344,13 +388,14 @@ def _make(function: Any, options: dict[str, Any], frame: types.FrameType) -> Too
 
 
 def _compile(function: Any, options: dict[str, Any], binds: str, frame: types.FrameType) -> Tool:
-    from hermes_nb.tools.docstring import parse
-    from hermes_nb.tools.schema import compile_signature
+    from hermes_nb.tools.schema.definition import compile_signature
+    from hermes_nb.tools.schema.docstring import parse
 
     options = dict(options)
     source = speaker(function)
     name = options.pop("name", None)
-    name = names.check(display_name(source) if name is None else name)
+    module = str(getattr(function, "__module__", ""))
+    name = names.check(display_name(source) if name is None else name, module=module)
     if inspect.isasyncgenfunction(innermost(source)):
         raise ToolDefinitionError(f"Tool {name!r} is an async generator. Collect what it yields and return a list.")
     signature = read_signature(source, name=name, frame=frame, skip_first=bool(binds))
@@ -364,6 +409,8 @@ def _compile(function: Any, options: dict[str, Any], binds: str, frame: types.Fr
         compiled.model,  # type: ignore[arg-type]
         _compiled=compiled,
         _binds=binds,
+        _describes=description is not None,
+        _shape=shape(function),
         **options,
     )
 
@@ -384,7 +431,7 @@ def _is_by_value(module: str, pickler: Mapping[str, Any]) -> bool:
 
 
 def _rebuild(options: dict[str, Any], state: dict[str, Any]) -> Tool:
-    from hermes_nb.tools.schema import thawed
+    from hermes_nb.tools.schema.definition import thawed
 
     compiled = thawed(options["name"], state)
     made = object.__new__(Tool)

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 from hermes_nb.errors import ToolNameError
 
 
-class Named(Protocol):
+class NamedTool(Protocol):
     """A function under a name, as `Tool` is."""
 
     @property
@@ -22,7 +22,7 @@ class Named(Protocol):
         """What runs."""
 
 
-_Named = TypeVar("_Named", bound=Named)
+_Named = TypeVar("_Named", bound=NamedTool)
 
 # OpenAI allows 64 of [A-Za-z0-9_-]; Gemini wants a letter or underscore first. Both together:
 _WELL_FORMED = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -48,11 +48,20 @@ HERMES_NAMES = frozenset(
 )
 
 
-def check(name: str) -> str:
+# The package's own tools (`hermes_nb.tools.builtin`), which every agent with tools has besides, and what they do.
+OUR_NAMES = {"more": "reads on in a cut result", "list_variables": "names the notebook's variables"}
+OURS = "hermes_nb.tools.builtin"
+
+
+def check(name: str, *, module: str = "") -> str:
     """The name, if a tool may bear it.
 
+    Args:
+        name: The name.
+        module: Where the tool's function was defined: the package's own may bear the package's names.
+
     Raises:
-        ToolNameError: It is malformed (then a well-formed one is suggested) or Hermes owns it.
+        ToolNameError: It is malformed (then a well-formed one is suggested), or Hermes or the package owns it.
     """
     if name == "<lambda>":
         raise ToolNameError("A lambda has no name a model could call. Give it one: tool(function, name='my_tool').")
@@ -65,6 +74,11 @@ def check(name: str) -> str:
         raise ToolNameError(
             f"Tool name {name!r} belongs to Hermes's own tool of that name, which would run instead."
             f" Rename the function or use @tool(name={_free(name)!r})."
+        )
+    if name in OUR_NAMES and module != OURS:
+        raise ToolNameError(
+            f"Tool name {name!r} belongs to the tool of hermes_nb that {OUR_NAMES[name]}: the model would meet two of that"
+            f" name. Rename the function or use @tool(name={_free(name)!r})."
         )
     return name
 
@@ -91,16 +105,14 @@ def _well_formed(name: str) -> str:
     plain = re.sub(r"[^A-Za-z0-9_-]+", "_", plain).strip("_-")[:64]
     if not plain:
         return "my_tool"
-    return plain if _WELL_FORMED.fullmatch(plain) and plain not in HERMES_NAMES else f"my_{plain}"[:64]
+    return plain if _WELL_FORMED.fullmatch(plain) and plain not in HERMES_NAMES.union(OUR_NAMES) else f"my_{plain}"[:64]
 
 
 def _free(name: str) -> str:
     return f"my_{name}"[:64]
 
 
-def _place(tool: Named) -> str:
-    code = getattr(tool.function, "__code__", None) or getattr(
-        getattr(tool.function, "__func__", None), "__code__", None
-    )
+def _place(tool: NamedTool) -> str:
+    code = getattr(tool.function, "__code__", None) or getattr(getattr(tool.function, "__func__", None), "__code__", None)
     qualname = getattr(tool.function, "__qualname__", type(tool.function).__qualname__)
     return f"{qualname} (line {code.co_firstlineno} of {code.co_filename})" if code is not None else qualname

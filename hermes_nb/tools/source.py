@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from hermes_nb.tools.docstring import written_doc
+from hermes_nb.tools.schema.docstring import written_doc
 
 
 def display_name(function: Callable[..., Any]) -> str:

@@ -24,9 +24,17 @@ MOST_NAMES = 20  # how many variables an error lists
 
 # Scalars a class may derive from and still be written as JSON: the value is validated as the base, then wrapped.
 _SCALARS: dict[str, type] = {
-    "str": str, "bool": bool, "int": int, "float": float, "bytes": bytes, "datetime": object, "date": object,
-    "time": object, "timedelta": object, "Decimal": object,
-}  # fmt: skip
+    "str": str,
+    "bool": bool,
+    "int": int,
+    "float": float,
+    "bytes": bytes,
+    "datetime": object,
+    "date": object,
+    "time": object,
+    "timedelta": object,
+    "Decimal": object,
+}
 _CORE_TYPES = {"Decimal": "decimal"}
 _SCALAR_MODULES = {"builtins", "datetime", "decimal"}
 # numpy's abstract scalar classes, by name: none of them derives from int.

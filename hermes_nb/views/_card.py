@@ -20,15 +20,17 @@ def lines(card: Mapping[str, Any], changes: list[str] | None) -> list[tuple[str,
     """(label, text) of each line.
 
     Args:
-        card: `BoundAgent.card()`.
+        card: `hermes_nb.api._card.card_of`.
         changes: What differs from the last binding; [] when nothing does, None at the first binding.
     """
     tools = ", ".join(f"{name} ({about or NO_ABOUT})" for name, about in card["tools"].items())
     found = [
         ("model", f"{card['model']} ({card['provider']}, {card['host']})"),
         ("tools", tools or "none"),
-        ("toolsets", ", ".join(card["toolsets"])),
+        ("toolsets", ", ".join(card["toolsets"].values())),
         ("runtime", card["runtime"]),
+        ("engine", card["engine"]),
+        ("lacks", card.get("lacks", "")),
         ("session", card["session"] or "a new one, with the first run"),
         ("state", card["state"]),
     ]
@@ -49,4 +51,4 @@ def as_html(title: str, rows: Sequence[tuple[str, str]], more: str = "") -> str:
         f'<div style="display:flex"><span style="{_LABEL}">{escape(label)}</span> <span>{escape(text)}</span></div>'
         for label, text in rows
     )
-    return f'<div style="{_BOX}"><div style="font-weight:600">{escape(title)}</div>{lines}{more}</div>'
+    return f'<div class="hnb-card" style="{_BOX}"><div style="font-weight:600">{escape(title)}</div>{lines}{more}</div>'

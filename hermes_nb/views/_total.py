@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from hermes_nb.model.format import format_cost, format_ms, format_tokens
 from hermes_nb.model.span import USAGE_KEYS, Span, busy_ms
-from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views._input import Source, folder_of
 
 # A call in one of these states was sent, and may have been billed, but nobody said for how much.
 _CUT_SHORT = frozenset({"stopped", "killed", "timed_out"})
@@ -131,41 +132,27 @@ def total_line(total: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def format_ms(ms: float) -> str:
-    """A duration for people: `12 ms`, `3.4 s`, `2 min 5 s`, `1 h 4 min`."""
-    if ms < 999.5:
-        return f"{round(ms, 1) if ms < 10 else round(ms):g} ms"
-    if ms < 59_950:
-        return f"{ms / 1000:.1f} s"
-    s = round(ms / 1000)
-    return f"{s // 60} min {s % 60} s" if s < 3600 else f"{s // 3600} h {s % 3600 // 60} min"
-
-
-def format_usd(cost: float) -> str:
-    """A cost for people: `$0.0123`, `$1.20`, `$0.000012`, `$0`."""
-    if cost == 0:
-        return "$0"
-    if cost >= 1:
-        return f"${cost:,.2f}"
-    return f"${cost:.4f}" if cost >= 0.001 else f"${cost:.6f}" if cost >= 5e-7 else "less than $0.000001"
-
-
-def format_cost(cost: float | None, *, is_whole: bool = True) -> str:
-    """A sum for people: `$0.0123`, `unknown`, and `at least $1.20` where a part of it is not known."""
-    if cost is None:
-        return "unknown"
-    return format_usd(cost) if is_whole else f"at least {format_usd(cost)}"
+def foot_line(total: Mapping[str, Any]) -> str:
+    """What a turn says of itself below its answer: what is known; `total_line` has the rest."""
+    parts = [", ".join(total["models"])]
+    if n := total["n_model_calls"]:
+        parts.append(f"{n:,} model {'call' if n == 1 else 'calls'}")
+    if total["n_live_calls"] and (total["input_tokens"] is not None or total["output_tokens"] is not None):
+        parts.append(_tokens(total))
+    if total["cost_usd"] is not None:
+        parts.append(_cost(total))
+    if total["duration_ms"] is not None:
+        parts.append(format_ms(total["duration_ms"]))
+    for n, one, many in ((total["n_retries"], "retry", "retries"), (total["n_replayed"], "replayed", "replayed")):
+        if n:
+            parts.append(f"{n} {one if n == 1 else many}")
+    return " · ".join(p for p in parts if p) or "Nothing was sent yet"
 
 
 def _tokens(total: Mapping[str, Any]) -> str:
-    sent, got = total["input_tokens"], total["output_tokens"]
-    if sent is None and got is None:
-        return "tokens unknown"
-    cached = total["cache_read_tokens"]
-    text = f"{'unknown' if sent is None else format(sent, ',')} tokens in"
-    text += f" ({cached:,} cached)" if cached else ""
-    text += f", {'unknown' if got is None else format(got, ',')} out"
-    return f"at least {text}" if total["is_usage_partial"] else text
+    text = format_tokens(total["input_tokens"], total["output_tokens"], cached=total["cache_read_tokens"])
+    is_known = total["input_tokens"] is not None or total["output_tokens"] is not None
+    return f"at least {text}" if is_known and total["is_usage_partial"] else text
 
 
 def _cost(total: Mapping[str, Any]) -> str:

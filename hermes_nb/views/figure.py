@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb._require import require
+from hermes_nb.model.format import format_ms, format_usd
 from hermes_nb.model.span import Span, busy_ms
-from hermes_nb.views._lane import CATEGORIES, MAX_BARS, Bar, lay_out
-from hermes_nb.views._source import Source, folder_of
-from hermes_nb.views._total import format_ms, format_usd
+from hermes_nb.views._input import Source, folder_of
+from hermes_nb.views._layout import CATEGORIES, MAX_BARS, Bar, lay_out
 from hermes_nb.views.rows import visible
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ THEMES = {
     "dark": {"paper": "#111418", "ink": "#e6e8eb", "grid": "#2b3038", "stripe": "#4a515c", "hatch": "#111418"},
 }
 _EDGES = {"stopped": "#a39a00"}  # yellow alone is too faint on white
-_UNITS = ((2.0, "ms", 1000.0), (300.0, "s", 1.0), (10_800.0, "min", 1 / 60), (float("inf"), "h", 1 / 3600))
+_UNITS = ((0.9, "ms", 1000.0), (300.0, "s", 1.0), (10_800.0, "min", 1 / 60), (float("inf"), "h", 1 / 3600))
 
 
 def render(
@@ -70,9 +70,7 @@ def render(
     if layout.merged_below_s is not None:
         gap = format_ms(layout.merged_below_s * 1000)
         title += f"<br><sup>{len(spans):,} spans as {len(layout.bars):,} bars: gaps up to {gap} are closed</sup>"
-    meta = {
-        "n_spans": len(spans), "n_bars": len(layout.bars), "unit": unit, "per_s": per_s, "start_unix_s": start
-    }  # fmt: skip
+    meta = {"n_spans": len(spans), "n_bars": len(layout.bars), "unit": unit, "per_s": per_s, "start_unix_s": start}
     began = datetime.fromtimestamp(start, UTC).strftime("%d %b %Y %H:%M:%S UTC") if spans else ""
     return {"data": traces, "layout": _layout(layout.labels, title, f"{unit} since {began}", theme, meta)}
 
@@ -95,8 +93,12 @@ def _trace(name: str, bars: list[Bar], start: float, per_s: float, theme: str) -
         marker["opacity"] = [_density(bar) for bar in bars]
     if hatch:
         marker["pattern"] = {
-            "shape": hatch, "size": 6, "solidity": 0.25, "fillmode": "overlay", "fgcolor": THEMES[theme]["hatch"]
-        }  # fmt: skip
+            "shape": hatch,
+            "size": 6,
+            "solidity": 0.25,
+            "fillmode": "overlay",
+            "fgcolor": THEMES[theme]["hatch"],
+        }
     return {
         "type": "bar",
         "orientation": "h",
@@ -148,14 +150,21 @@ def _layout(labels: list[str], title: str, axis: str, theme: str, meta: dict[str
         },
         "shapes": [
             {
-                "type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": "y", "y0": i - 0.5, "y1": i - 0.5,
-                "line": {"width": 1, "color": look["grid"]}, "layer": "below",
+                "type": "line",
+                "xref": "paper",
+                "x0": 0,
+                "x1": 1,
+                "yref": "y",
+                "y0": i - 0.5,
+                "y1": i - 0.5,
+                "line": {"width": 1, "color": look["grid"]},
+                "layer": "below",
             }
             for i in ticks
             if i
         ],
         "template": template(theme),
-    }  # fmt: skip
+    }
 
 
 def template(theme: str) -> dict[str, Any]:
@@ -208,9 +217,12 @@ def _hover(bar: Bar, start: float) -> str:
         f"{began} · {length}",
     ]
     for name, text in (
-        ("prompt", span.prompt), ("arguments", span.arguments), ("result", span.result), ("answer", span.text),
+        ("prompt", span.prompt),
+        ("arguments", span.arguments),
+        ("result", span.result),
+        ("answer", span.text),
         ("error", f"{span.error_type} {span.error}".strip()),
-    ):  # fmt: skip
+    ):
         if text.strip():
             lines.append(f"{name}: {label_text(text, HEAD_CHARS)}")
     if span.usage:

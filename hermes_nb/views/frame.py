@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb._require import require
 from hermes_nb.model.span import USAGE_KEYS, Span
-from hermes_nb.views._source import Source, folder_of
+from hermes_nb.model.status import SPAN_STATUSES
+from hermes_nb.views._input import Source, folder_of
 from hermes_nb.views._total import NO_FIGURES, Figures, Key, own_figures
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ _NO_TIME = -(2**63)
 _CATEGORIES = {
     "kind": ["turn", "model", "tool", "agent", "wait"],
     "operation": ["invoke_agent", "chat", "execute_tool", "wait"],
-    "status": ["running", "ok", "error", "stopped", "timed_out", "denied", "skipped", "killed"],
+    "status": list(SPAN_STATUSES),
 }
 
 

@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from hermes_nb.views._listing import MAX_ROWS, Listing, listing
-from hermes_nb.views._prose import to_markdown
-from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views._input import Source, folder_of
+from hermes_nb.views._listing import MAX_ROWS, Listing, Prose, listing
+from hermes_nb.views._markdown_safety import to_markdown
+from hermes_nb.views._steps import Step, is_shown_open
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import ANSWER_CHARS, ERROR_CHARS, Piece, Row, cut_text, is_log_shown, visible
+from hermes_nb.views.rows import visible
 
 # An underscore within a word is none of Markdown's.
 _SPECIAL = re.compile(r"[\\`*\[\]<>#|~$!&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
@@ -26,11 +27,19 @@ def render(source: Source, *, max_rows: int | None = MAX_ROWS, now_unix_s: float
         now_unix_s: The present, for the duration of what is still running.
 
     Returns:
-        Rows (a model call only where it said something before its tool calls, or failed), the answer so far, the line
-        of totals; "" for an empty log.
+        Steps, the answer so far, the line of totals; "" for an empty log.
     """
     folder = folder_of(source)
     return compose(listing(folder, max_rows=max_rows), totals(folder, now_unix_s=now_unix_s))
+
+
+def bundle(made: str) -> dict[str, str]:
+    """The Markdown as an output of a cell, by MIME type.
+
+    Args:
+        made: What `render` gave.
+    """
+    return {"text/markdown": made, "text/plain": made}
 
 
 def compose(listed: Listing, total: Mapping[str, Any]) -> str:
@@ -38,68 +47,34 @@ def compose(listed: Listing, total: Mapping[str, Any]) -> str:
     blocks: list[str] = []
     lines: list[str] = []
     for entry in listed.entries:
-        if isinstance(entry, str):
-            blocks += ["\n".join(lines), to_markdown(entry)]
+        if isinstance(entry, Prose) or is_shown_open(entry):
+            blocks += ["\n".join(lines), to_markdown(entry.text) if isinstance(entry, Prose) else _log(entry)]
             lines = []
-        elif entry.kind == "heading":
-            blocks += ["\n".join(lines), _heading(entry) if entry.meta or entry.detail else ""]
+        elif entry["kind"] == "heading":
+            blocks += ["\n".join(lines), f"**{_escape(entry['call'])}** {_escape(entry['summary'])}".rstrip()]
             lines = []
-        elif entry.kind == "log":
-            if is_log_shown(entry):
-                blocks += ["\n".join(lines), _log(entry)]
-                lines = []
-        elif _is_shown(entry):
-            lines.append(row_markdown(entry))
+        elif entry["kind"] not in ("log", "thought"):
+            lines.append(step_markdown(entry))
     blocks.append("\n".join(lines))
-    if not listed.entries:
+    if not listed.entries and not total["n_spans"]:
         return ""
     blocks.append(f"<sub>{_escape(total_line(total))}</sub>")
     return "\n\n".join(block for block in blocks if block)
 
 
-def row_markdown(row: Row) -> str:
-    """One row as one item of a list; a running one has an hourglass."""
-    if row.kind == "model" and row.span is not None and not row.error:
-        return f"{'  ' * row.depth}- {row.icon} {_escape(cut_text(row.span.text, ANSWER_CHARS))}"
-    mark = "⏳ " if row.span is not None and row.span.is_running else ""
-    line = f"{'  ' * row.depth}- {mark}{row.icon} **{_escape(row.label)}**"
-    line += f" {_escape(row.meta)}" if row.meta else ""
-    if row.kind != "final":
-        detail = "".join(map(_piece, row.detail))
-        line += f" — {detail}" if detail else ""
-    return f"{line} ⚠ {_escape(cut_text(row.error, ERROR_CHARS))}" if row.error else line
+def step_markdown(step: Step) -> str:
+    """One row as one item of a list."""
+    call = _code(step["call"]) if step["is_code"] else f"**{_escape(step['call'])}**" if step["call"] else ""
+    if url := step.get("url", ""):
+        call = f'<a href="{html.escape(url)}">{call}</a>'
+    line = " ".join(p for p in (step["icon"], call, _escape(step["summary"])) if p)
+    return f"{'  ' * step['depth']}- " + " · ".join(p for p in (line, step["duration"]) if p)
 
 
-def _piece(piece: Piece) -> str:
-    value = cut_text(piece.text, piece.limit, n_chars=piece.n_chars)
-    if not value and piece.lead == " → ":
-        return ""
-    shown = _code(value) if piece.is_code else _escape(value)
-    linked = f'<a href="{html.escape(piece.url)}">{shown}</a>' if piece.url else shown
-    return f"{piece.lead}{linked}"
-
-
-def _log(row: Row) -> str:
+def _log(step: Step) -> str:
     """Lines as they are; an HTML block of this kind ends at its own end, whatever is in it."""
-    lines = html.escape(visible("\n".join(p.text for p in row.detail)), quote=False)
-    return f"<sub>{row.icon} {_escape(row.label)}</sub>\n\n<pre>\n{lines}\n</pre>"
-
-
-def _heading(row: Row) -> str:
-    detail = "".join(f" — {_code(cut_text(p.text, p.limit))}" for p in row.detail)
-    return f"**{_escape(row.label)}** {_escape(row.meta)}".rstrip() + detail
-
-
-def _is_shown(row: Row) -> bool:
-    """A model call shows by what it said before its tool calls, and by what went wrong; the last one is the answer."""
-    span = row.span
-    if row.kind == "heading":
-        return False
-    if row.kind == "final":
-        return span is not None and (span.status != "ok" or bool(row.meta))
-    if row.kind == "model":
-        return bool(row.error) or (span is not None and bool(span.tool_calls) and bool(span.text.strip()))
-    return True
+    lines = html.escape(visible("\n".join(d.get("text", "") for d in step["details"])), quote=False)
+    return f"<sub>{_escape(step['call'])}</sub>\n\n<pre>\n{lines}\n</pre>"
 
 
 def _code(text: str) -> str:

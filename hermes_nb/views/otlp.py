@@ -1,28 +1,44 @@
 """A log as OpenTelemetry spans, and their way to a collector (extra `otel`).
 
 One trace per turn; ids are made of ours, so that a second export of a log names the same spans. Names and attributes
-follow the GenAI conventions; what they have no word for is under `hermes_nb.`. Text of prompts, arguments, results and
-answers leaves this machine only when asked for.
+follow the GenAI conventions; what they have no word for is under `hermes_nb.`. Text of prompts, arguments, results,
+answers and errors leaves this machine only when asked for.
 
 Source: OpenTelemetry semantic conventions for generative AI, as in opentelemetry-semantic-conventions 0.66b2.
+
+Example:
+    from hermes_nb.views import otlp
+    result = await bound.run("Which customers matter most?")
+    otlp.export(result.events, "http://localhost:6006/v1/traces", content=True)  # Phoenix; MLflow, Jaeger ... likewise
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hermes_nb._near import suggesting_call
 from hermes_nb._require import require
 from hermes_nb._version import __version__
 from hermes_nb.errors import ExportError
+from hermes_nb.model.credential import shown
 from hermes_nb.model.span import Note, Span
-from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views._conversation import definitions, exchanges, instructions
+from hermes_nb.views._input import Source, folder_of
 from hermes_nb.views.rows import valid
 
 BATCH_SPANS = 512
+SCHEMA_URL = "https://opentelemetry.io/schemas/1.44.0"
 _WHY = "to export a session as OpenTelemetry spans"
+_OPTIONS = {
+    "temperature": "gen_ai.request.temperature",
+    "top_p": "gen_ai.request.top_p",
+    "stop": "gen_ai.request.stop_sequences",
+    "seed": "gen_ai.request.seed",
+}
 _USAGE = {
     "input_tokens": "gen_ai.usage.input_tokens",
     "output_tokens": "gen_ai.usage.output_tokens",
@@ -32,17 +48,24 @@ _USAGE = {
 }
 # Hermes's names of providers, where the conventions have a name of their own.
 _PROVIDERS = {
-    "openai-api": "openai", "openai-codex": "openai", "gemini": "gcp.gemini", "vertex": "gcp.vertex_ai", "xai": "x_ai",
-    "bedrock": "aws.bedrock", "mistral": "mistral_ai", "azure": "azure.ai.openai",
-}  # fmt: skip
+    "openai-api": "openai",
+    "openai-codex": "openai",
+    "gemini": "gcp.gemini",
+    "vertex": "gcp.vertex_ai",
+    "xai": "x_ai",
+    "bedrock": "aws.bedrock",
+    "mistral": "mistral_ai",
+    "azure": "azure.ai.openai",
+}
 
 
+@suggesting_call
 def render(source: Source, *, content: bool = False) -> list[dict[str, Any]]:
     """The spans that ended, as plain data.
 
     Args:
         source: Events of one or many sessions, or a folder.
-        content: Whether prompts, arguments, results and answers are included.
+        content: Whether prompts, instructions, arguments, results, answers and the text of errors are included.
 
     Returns:
         One dict per span, ordered by start: name, trace_id (32 hex digits), span_id (16), parent_id or None, kind
@@ -52,12 +75,17 @@ def render(source: Source, *, content: bool = False) -> list[dict[str, Any]]:
     folder = folder_of(source)
     spans = [span for span in folder.spans() if span.end_unix_s is not None]
     known = {span.key for span in spans}
+    said = exchanges(list(folder.spans())) if content else {}
     notes: dict[tuple[str, str, int, str], list[Note]] = {}
     for note in folder.notes():
         where = (note.session_id, note.turn_id, note.attempt)
         key = (*where, note.span_id)
         notes.setdefault(key if key in known else (*where, note.turn_id), []).append(note)
-    return [_span(span, notes.get(span.key, ()), known, content=content) for span in spans]
+    turns = {span.key[:3]: span for span in spans if span.kind == "turn"}
+    return [
+        _span(span, notes.get(span.key, ()), known, content=_content(span, said, turns) if content else None)
+        for span in spans
+    ]
 
 
 def to_spans(spans: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -71,7 +99,9 @@ def to_spans(spans: Sequence[Mapping[str, Any]]) -> list[Any]:
     resource = require("opentelemetry.sdk.resources", why=_WHY).Resource(
         {"service.name": "hermes_nb", "service.version": __version__}
     )
-    scope = require("opentelemetry.sdk.util.instrumentation", why=_WHY).InstrumentationScope("hermes_nb", __version__)
+    scope = require("opentelemetry.sdk.util.instrumentation", why=_WHY).InstrumentationScope(
+        "hermes_nb", __version__, schema_url=SCHEMA_URL
+    )
 
     def context(trace_id: str, span_id: str) -> Any:
         flags = api.TraceFlags(api.TraceFlags.SAMPLED)
@@ -99,6 +129,7 @@ def to_spans(spans: Sequence[Mapping[str, Any]]) -> list[Any]:
     return made
 
 
+@suggesting_call
 def export(
     source: Source,
     endpoint: str,
@@ -113,8 +144,8 @@ def export(
         source: Events of one or many sessions, or a folder.
         endpoint: Where traces go, e.g. `http://localhost:4318/v1/traces`.
         headers: Headers of the request, as a key of the collector.
-        content: Whether prompts, arguments, results and answers are sent too.
-        timeout_s: How long one batch may take, tries included.
+        content: Whether prompts, instructions, arguments, results, answers and the text of errors are sent too.
+        timeout_s: How long one batch may take, tries included. A server that is just starting may need 60.
 
     Raises:
         ExportError: The collector did not take a batch; what had been sent before stays there.
@@ -126,18 +157,46 @@ def export(
     exporter = door.OTLPSpanExporter(endpoint=endpoint, headers=dict(headers or {}), timeout=timeout_s)
     try:
         for at in range(0, len(spans), BATCH_SPANS):
+            began_s = time.monotonic()
             if exporter.export(spans[at : at + BATCH_SPANS]) is not success:
-                raise ExportError(
-                    f"The collector at {endpoint} did not take spans {at + 1} to {min(at + BATCH_SPANS, len(spans))} of"
-                    f" {len(spans)}. Check that it listens there for OTLP over HTTP; the log of opentelemetry says more."
-                )
+                which = f"spans {at + 1} to {min(at + BATCH_SPANS, len(spans))} of {len(spans)}"
+                raise ExportError(_why_not(shown(endpoint), which, time.monotonic() - began_s, timeout_s))
     finally:
         exporter.shutdown()
     return len(spans)
 
 
+def _why_not(endpoint: str, which: str, took_s: float, timeout_s: float) -> str:
+    if took_s >= 0.9 * timeout_s:
+        return (
+            f"The collector at {endpoint} did not answer for {which} within {timeout_s:g} s. One that is just starting may"
+            f" need longer: export(..., timeout_s={max(60, 3 * timeout_s):g}). Otherwise check that it listens there."
+        )
+    return (
+        f"The collector at {endpoint} did not take {which}. Check that it listens there for OTLP over HTTP; the log of"
+        " opentelemetry says more."
+    )
+
+
+def _event(note: Note, *, has_content: bool) -> dict[str, Any]:
+    """A note as an event of its span; a score by the name and the attributes that the conventions have for it."""
+    name = f"hermes_nb.{note.kind}"
+    attributes: dict[str, Any] = {"message": valid(note.text)} if has_content else {}
+    if note.kind == "evaluation.result" and note.data is not None:
+        said, name = note.data, "gen_ai.evaluation.result"
+        known = {
+            "gen_ai.evaluation.name": str(said.get("name") or ""),
+            "gen_ai.evaluation.score.value": said.get("value"),
+            "gen_ai.evaluation.score.label": said.get("label"),
+            "gen_ai.evaluation.explanation": said.get("reason") if has_content else None,
+            "error.type": "scorer" if said.get("error") else None,
+        }
+        attributes = {key: valid(v) if isinstance(v, str) else v for key, v in known.items() if v is not None}
+    return {"name": valid(name), "at_unix_ns": _nanoseconds(note.at_unix_s), "attributes": attributes}
+
+
 def _span(
-    span: Span, notes: Sequence[Note], known: set[tuple[str, str, int, str]], *, content: bool
+    span: Span, notes: Sequence[Note], known: set[tuple[str, str, int, str]], *, content: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     is_bad = span.status in ("error", "timed_out", "killed")
     before = (span.session_id, span.turn_id, span.attempt - 1, span.span_id)
@@ -152,21 +211,23 @@ def _span(
         "start_unix_ns": _nanoseconds(span.start_unix_s),
         "end_unix_ns": _nanoseconds(ended),
         "attributes": _attributes(span, content=content),
-        "events": [
-            {
-                "name": valid(f"hermes_nb.{note.kind}"),
-                "at_unix_ns": _nanoseconds(note.at_unix_s),
-                "attributes": {"message": valid(note.text)} if content or note.kind == "model.retried" else {},
-            }
-            for note in notes
-        ],
+        "events": [_event(note, has_content=content is not None) for note in notes],
         "links": [_digits(before, 8)] if span.kind == "turn" and before in known else [],
         "status": "error" if is_bad else "unset",
-        "description": valid(span.error or span.status.replace("_", " ")) if is_bad else "",
+        "description": valid(_description(span, has_content=content is not None)) if is_bad else "",
     }
 
 
-def _attributes(span: Span, *, content: bool) -> dict[str, Any]:
+def _description(span: Span, *, has_content: bool) -> str:
+    """The error's text where text may leave, else its type: a text may quote arguments, prompts and answers."""
+    return (span.error if has_content else span.error_type) or span.status.replace("_", " ")
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _attributes(span: Span, *, content: Mapping[str, Any] | None) -> dict[str, Any]:
     found: dict[str, Any] = {
         "gen_ai.operation.name": span.operation if span.kind != "wait" else None,
         "gen_ai.conversation.id": span.session_id,
@@ -185,6 +246,7 @@ def _attributes(span: Span, *, content: bool) -> dict[str, Any]:
         found["gen_ai.request.model"] = span.model
         found |= {name: span.usage.get(key) for key, name in _USAGE.items()}
     if span.kind == "model":
+        found |= {_OPTIONS.get(name, f"hermes_nb.request.{name}"): _plain(value) for name, value in span.options.items()}
         found["gen_ai.response.finish_reasons"] = [span.finish_reason] if span.finish_reason else None
     if span.kind == "turn":
         found["server.address"] = span.host
@@ -196,8 +258,7 @@ def _attributes(span: Span, *, content: bool) -> dict[str, Any]:
             "gen_ai.tool.call.id": span.tool_call_id,
             "hermes_nb.result_chars": span.result_chars,
         }
-    if content:
-        found |= _content(span)
+    found |= content or {}
     return {
         name: valid(value) if isinstance(value, str) else [valid(v) for v in value] if isinstance(value, list) else value
         for name, value in found.items()
@@ -205,21 +266,29 @@ def _attributes(span: Span, *, content: bool) -> dict[str, Any]:
     }
 
 
-def _content(span: Span) -> dict[str, str]:
+def _content(
+    span: Span,
+    said: Mapping[tuple[str, str, int, str], tuple[list[Any], list[Any]]],
+    turns: Mapping[tuple[str, str, int], Span],
+) -> dict[str, str]:
     if span.kind == "tool":
         return {"gen_ai.tool.call.arguments": span.arguments, "gen_ai.tool.call.result": span.result}
     if span.kind == "wait":
         return {"hermes_nb.question": span.prompt, "hermes_nb.answer": span.result}
-    said: dict[str, Any] = {"role": "assistant", "parts": [{"type": "text", "content": span.text}]}
-    if span.finish_reason:
-        said["finish_reason"] = span.finish_reason
-    asked = [{"role": "user", "parts": [{"type": "text", "content": span.prompt}]}]
-    found = {}
-    if span.prompt and span.kind != "model":  # of a model call's messages the log holds the head of the last one alone
-        found["gen_ai.input.messages"] = json.dumps(asked, ensure_ascii=False)
-    if span.text:
-        found["gen_ai.output.messages"] = json.dumps([said], ensure_ascii=False)
-    return found
+    turn = turns.get(span.key[:3])
+    is_of_turn = turn is not None and span.parent_key in (None, turn.key)
+    if span.kind == "model":
+        asked, answered = said.get(span.key, ([], []))
+    else:
+        asked = [{"role": "user", "parts": [{"type": "text", "content": span.prompt}]}] if span.prompt else []
+        finish = "stop" if span.status == "ok" else "error"
+        parts = [{"type": "text", "content": span.text}]
+        answered = [{"role": "assistant", "parts": parts, "finish_reason": finish}] if span.text else []
+    found: dict[str, Any] = {"gen_ai.input.messages": asked, "gen_ai.output.messages": answered}
+    if turn is not None and is_of_turn:
+        found["gen_ai.system_instructions"] = instructions(turn.instructions) if turn.instructions else []
+        found["gen_ai.tool.definitions"] = definitions(turn.offered)
+    return {name: json.dumps(value, ensure_ascii=False) for name, value in found.items() if value}
 
 
 def _digits(of: tuple[Any, ...], n_bytes: int) -> str:

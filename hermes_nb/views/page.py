@@ -17,6 +17,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from hermes_nb._near import suggesting_call
 from hermes_nb.errors import UsageError
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder, Span
@@ -29,13 +30,26 @@ from hermes_nb.views.rows import cut_text, valid
 PLOTLY = "plotly-basic-4.1.1.min.js.gz"
 PLAIN_EVENTS_CHARS = 200_000
 TEXT_CHARS = 160
-COLUMNS = ("start, s", "agent", "kind", "name", "status", "ms", "tokens in", "tokens out", "US dollars", "model", "text")
-NUMBERS = ("start, s", "ms", "tokens in", "tokens out", "US dollars")
+COLUMNS = (
+    "start, s",
+    "agent",
+    "kind",
+    "name",
+    "status",
+    "duration, s",
+    "tokens in",
+    "tokens out",
+    "US dollars",
+    "model",
+    "text",
+)
+NUMBERS = ("start, s", "duration, s", "tokens in", "tokens out", "US dollars")
 BAD = ("error", "timed out", "killed", "stopped", "denied")
 _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:"
 _EVENTS = re.compile(r'<script type="application/json" class="hnb-events">(.*?)</script>', re.DOTALL)
 
 
+@suggesting_call
 def render(events: Iterable[Event], *, title: str = "Hermes session") -> str:
     """The page.
 
@@ -99,6 +113,21 @@ def fragment(events: Iterable[Event], *, title: str = "Hermes session", width_px
 </div>"""
 
 
+def bundle(made: str) -> dict[str, str]:
+    """The page as an output of a cell: in a frame that can't reach the notebook, and one line about it, by MIME type.
+
+    Args:
+        made: What `render` gave.
+    """
+    said = f"A page of {len(made.encode()) / 1000:,.0f} kB. %hermes timeline --save FILE.html writes it to a file."
+    frame = (
+        f'<iframe class="hnb-frame" sandbox="allow-scripts" srcdoc="{html.escape(made)}" title="Hermes session" '
+        'style="width:100%;height:640px;border:1px solid var(--jp-border-color2,#8888)"></iframe>'
+    )
+    return {"text/html": f"{frame}\n<div>{html.escape(said)}</div>", "text/plain": said}
+
+
+@suggesting_call
 def read_report(report: str | Path) -> list[Event]:
     """The events that a page or a Flyte report holds, each once, in the order in which they were recorded.
 
@@ -168,12 +197,19 @@ def _table(spans: Sequence[Span]) -> list[list[Any]]:
         text = span.error or span.result or span.text or span.prompt or span.arguments
         rows.append(
             [
-                round(span.start_unix_s - first, 3), valid(span.agent), span.kind, valid(span.name), status,
-                None if span.duration_ms is None else round(span.duration_ms, 1), tokens.get("input_tokens"),
-                tokens.get("output_tokens"), None if cost is None else round(cost, 6), valid(span.model),
+                round(span.start_unix_s - first, 3),
+                valid(span.agent),
+                span.kind,
+                valid(span.name),
+                status,
+                None if span.duration_ms is None else round(span.duration_ms / 1000, 3),
+                tokens.get("input_tokens"),
+                tokens.get("output_tokens"),
+                None if cost is None else round(cost, 6),
+                valid(span.model),
                 cut_text(text, TEXT_CHARS),
             ]
-        )  # fmt: skip
+        )
     return rows
 
 

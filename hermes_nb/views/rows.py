@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from hermes_nb.model.format import format_ms
+from hermes_nb.model.sentence import join
 from hermes_nb.model.span import Note, Span
-from hermes_nb.views._source import Source, Story, has_several_turns, stories
+from hermes_nb.views._input import Source, Story, has_several_turns, stories
 
 HEADING = "Hermes agent"
 PROMPT_CHARS = 160
@@ -31,10 +33,12 @@ _NOTES = {
     "warning": ("⚠️", "warning"),
     "steer.received": ("🧭", "steer"),
     "context.compressed": ("🗜️", "context compressed"),
+    "evaluation.result": ("🎯", "score"),
+    "home.changed": ("📝", "learned"),
     "flyte.run": ("🛰️", "Flyte"),
 }
 _LOG = "flyte.log"
-_WORDS = {"error": "failed", "timed_out": "timed out"}
+_WORDS: Mapping[str, str] = {"error": "failed", "timed_out": "timed out"}
 _ENDINGS = {"ok": "✅", "error": "❌", "stopped": "⏹️", "timed_out": "⏱️", "killed": "⛔"}
 
 
@@ -94,6 +98,21 @@ def render(source: Source) -> list[Row]:
     told = stories(source)
     with_prompt = has_several_turns(told)
     return [row for story in told for row in story_rows(story, with_prompt=with_prompt)]
+
+
+def bundle(made: list[Row]) -> dict[str, str]:
+    """The rows as an output of a cell, by MIME type.
+
+    Args:
+        made: What `render` gave.
+    """
+    from hermes_nb.views._agent_tab import row_html, row_text
+
+    marked = "\n".join(map(row_html, made))
+    return {
+        "text/html": f'<div class="hnb tex2jax_ignore mathjax_ignore">{marked}</div>',
+        "text/plain": "\n".join(map(row_text, made)),
+    }
 
 
 def story_rows(story: Story, *, with_prompt: bool = False) -> list[Row]:
@@ -187,11 +206,6 @@ _CONTROLS = {
 } | {13: "\n"}
 
 
-def is_log_shown(row: Row) -> bool:
-    """Whether a log is worth its lines: while the turn runs, and when it ended otherwise than well."""
-    return row.span is None or row.span.status != "ok"
-
-
 def arguments_text(raw: str) -> str:
     """A call's arguments as the Agent tab shows them: the parsed value's repr, or the raw text if it is no JSON."""
     try:
@@ -266,7 +280,7 @@ def _meta(span: Span) -> list[str]:
     if span.n_retries and span.kind == "model":
         parts.append("1 retry" if span.n_retries == 1 else f"{span.n_retries} retries")
     if span.duration_ms is not None:
-        parts.append(f"{span.duration_ms:.0f} ms")
+        parts.append(format_ms(span.duration_ms))
     if span.status not in ("ok", "error"):
         parts.append(_WORDS.get(span.status, span.status))
     return parts
@@ -304,7 +318,5 @@ def _final_row(turn: Span) -> Row:
     else:
         label, meta = _WORDS.get(turn.status, turn.status), f"({turn.reason})" if turn.reason else ""
     detail = (Piece("", turn.text, FINAL_CHARS),) if turn.text or turn.status == "ok" else ()
-    error = _error(turn)
-    if turn.hint:
-        error = f"{error} {turn.hint}".strip()
+    error = join(_error(turn), turn.hint)
     return Row(kind="final", icon=icon, label=label, meta=meta, detail=detail, error=error, span=turn)

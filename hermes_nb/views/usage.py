@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from hermes_nb.views._source import Source, folder_of
+from hermes_nb.views._input import Source, folder_of
 from hermes_nb.views._total import own_figures, total_line, totals_of
 from hermes_nb.views.figure import label_text, template
 
@@ -51,7 +51,9 @@ def render(source: Source, *, theme: str = "light") -> dict[str, Any]:
         "layout": {
             "title": {
                 "text": label_text(total_line(totals_of(spans)), 120) if spans else "No events yet",
-                "x": 0, "xref": "paper", "font": {"size": 14},
+                "x": 0,
+                "xref": "paper",
+                "font": {"size": 14},
             },
             "height": 340,
             "margin": {"l": 60, "r": 84, "t": 80, "b": 48},
@@ -60,12 +62,19 @@ def render(source: Source, *, theme: str = "light") -> dict[str, Any]:
             "showlegend": True,
             "xaxis": {"title": {"text": f"s since {began}"}, **axis},
             "yaxis": {"title": {"text": "tokens"}, **axis},
-            "yaxis2": {
-                "title": {"text": "US dollars"}, "overlaying": "y", "side": "right", "showgrid": False, **axis
-            },
+            "yaxis2": {"title": {"text": "US dollars"}, "overlaying": "y", "side": "right", "showgrid": False, **axis},
             "template": template(theme),
         },
-    }  # fmt: skip
+    }
+
+
+def bundle(made: dict[str, Any]) -> dict[str, Any]:
+    """The figure as an output of a cell, by MIME type.
+
+    Args:
+        made: What `render` gave.
+    """
+    return {"application/vnd.plotly.v1+json": made, "text/plain": f"<Tokens and cost: {len(made['data'])} lines>"}
 
 
 def _line(label: str, colour: str, dash: str, steps: list[tuple[float, Any]], start: float) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Scripts and styles of `static/`, put together without a bundler, and comms that a busy cell lets in."""
+"""Scripts and styles of `static/`, which are built from `extensions/widgets`, and comms that a busy cell lets in."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 _STATIC = Path(__file__).parent / "static"
 
 
-def text(*names: str) -> str:
-    """Files of `static/`, one after the other: pieces of one ES module, or of one style sheet."""
-    return "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in names)
+def text(name: str) -> str:
+    """A file of `static/`: an ES module that needs no other, a style sheet, or the licences of what modules hold."""
+    return (_STATIC / name).read_text(encoding="utf-8")
 
 
 def let_through(comm: Any) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from hermes_nb import _registry, _settings
 from hermes_nb.errors import HermesNbError
 from hermes_nb.model.agent import Agent, Model
-from hermes_nb.sessions.model_choice import choose
-from hermes_nb.tools.candidate import candidates
+from hermes_nb.tools.listing import candidates
 from hermes_nb.tools.toolset import TOOLSETS
+from hermes_nb.turns.model_choice import choose
 
 OTHER, VARIABLE = "other", "var:"  # in place of `provider:model`: another model; a Model of the notebook
 RUNTIMES = (
@@ -37,10 +37,13 @@ def choices(namespace: Mapping[str, Any]) -> dict[str, Any]:
 def models(namespace: Mapping[str, Any]) -> list[dict[str, str]]:
     """Models that can be asked now: the default, the embedded one, one for each key found, those in variables."""
     found = [{"value": "", **_default()}]
-    found.append({
-        "value": "offline", "label": "Offline model (embedded)",
-        "note": "No key, nothing is sent. It matches words with tools; it does not understand language.",
-    })  # fmt: skip
+    found.append(
+        {
+            "value": "offline",
+            "label": "Offline model (embedded)",
+            "note": "No key, nothing is sent. It matches words with tools; it does not understand language.",
+        }
+    )
     for variable, (provider, host, model_id) in _settings.KEY_VARIABLES.items():
         if _settings.variable(variable):
             note = f"Requests go to {host}, with the key in {variable}."

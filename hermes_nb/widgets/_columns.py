@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hermes_nb.model.span import Span
+from hermes_nb.model.status import SPAN_STATUSES
 
 KINDS = ("turn", "model", "tool", "agent", "wait")
-STATUSES = ("running", "ok", "error", "stopped", "timed_out", "denied", "skipped", "killed")
 GONE = 7  # in place of a kind: a span that a later event took back
 MAX_NAMES = 65_536
 _REPLAYED, _UNTIMED = 1 << 6, 1 << 7
 _RECORD = struct.Struct("<IdfHHB")
 _KIND = {name: i for i, name in enumerate(KINDS)}
-_STATUS = {name: i << 3 for i, name in enumerate(STATUSES)}
+_STATUS = {name: i << 3 for i, name in enumerate(SPAN_STATUSES)}
 _REST = "(other names)"
 _NAN = float("nan")
 
@@ -79,9 +79,7 @@ class Columns:
             if number is None:
                 number = self._numbers[span.key] = len(self.spans)
                 self.spans.append(span)
-                columns: tuple[array[Any], ...] = (
-                    self._starts, self._lengths, self._of_name, self._of_agent, self._codes
-                )  # fmt: skip
+                columns: tuple[array[Any], ...] = (self._starts, self._lengths, self._of_name, self._of_agent, self._codes)
                 for column in columns:
                     column.append(0)
             elif self.spans[number] is span and self._codes[number] & GONE != GONE:

@@ -1,7 +1,7 @@
 """The anywidget behind turn and chat: what it loads, and how messages of a browser reach Python while a cell runs.
 
 The library (`static/library.js`, built from `extensions/widgets`) is large, so it does not travel with each widget: a page
-asks for it once (`static/loader.js`).
+asks for it once (`loader.js`).
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from hermes_nb.model.format import format_ms, format_usd
 from hermes_nb.model.span import Span
-from hermes_nb.views._total import Key, format_ms, format_usd
+from hermes_nb.views._total import Key
 from hermes_nb.views.rows import MAX_CHARS, valid
 
 HEAD_CHARS = 120

@@ -9,25 +9,36 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hermes_nb import _settings
+from hermes_nb.api._agent_name import key_variable, name_in
 from hermes_nb.errors import HermesNbError
 from hermes_nb.model.agent import OFFLINE, Agent, Model
 from hermes_nb.model.agent_code import agent_code, variable_for
-from hermes_nb.sessions.agent_name import key_variable, name_in
-from hermes_nb.sessions.model_choice import choose
+from hermes_nb.model.credential import Address, address, revealed
+from hermes_nb.model.mask import MASK
+from hermes_nb.model.secret_shape import find
 from hermes_nb.tools.decorator import as_tool
 from hermes_nb.tools.name import unique
 from hermes_nb.tools.secret import environment_masker
+from hermes_nb.turns.model_choice import choose
 from hermes_nb.widgets._choices import OTHER, VARIABLE, is_runtime, named_runtimes
 
 MAX_INSTRUCTIONS = 200_000
 EMPTY: dict[str, Any] = {
-    "name": "", "model": "", "model_id": "", "base_url": "", "key_variable": "", "instructions": "", "tools": [],
-    "toolsets": [], "more_toolsets": "", "max_turns": "", "max_cost_usd": "", "max_tokens": "", "runtime": "process",
-}  # fmt: skip
+    "name": "",
+    "model": "",
+    "model_id": "",
+    "base_url": "",
+    "key_variable": "",
+    "instructions": "",
+    "tools": [],
+    "toolsets": [],
+    "more_toolsets": "",
+    "max_turns": "",
+    "max_cost_usd": "",
+    "max_tokens": "",
+    "runtime": "process",
+}
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEY = re.compile(
-    r"sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|hf_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[\w-]{16,}"
-)
 _RUNTIMES = ("process", "flyte", "flyte:local")
 
 
@@ -94,7 +105,7 @@ def read(form: Mapping[str, Any], namespace: Mapping[str, Any], *, base: Agent |
     fields: dict[str, Any] = {
         "name": _field(draft, "name", lambda: _name(given["name"])),
         "instructions": given["instructions"],
-        "model": _field(draft, "model", lambda: _model(given, namespace, draft)),
+        "model": _field(draft, "model", lambda: _model(given, namespace, draft, base)),
         "tools": _field(draft, "tools", lambda: _tools(given["tools"], namespace)) or (),
         "toolsets": _field(draft, "more_toolsets", lambda: _toolsets(given)) or None,
         "max_turns": _field(draft, "max_turns", lambda: _count(given["max_turns"], "Max. model calls")),
@@ -122,7 +133,7 @@ def read(form: Mapping[str, Any], namespace: Mapping[str, Any], *, base: Agent |
 def _write(draft: Draft, agent: Agent, namespace: Mapping[str, Any]) -> None:
     options = "" if draft.runtime == "process" else f"--on {draft.runtime}"
     variable = variable_for(agent.name, namespace)
-    key = agent.model.api_key if isinstance(agent.model, Model) else None
+    key = revealed(agent.model.api_key) if isinstance(agent.model, Model) else None
     code = agent_code(agent, variable, name_of=lambda v: name_in(namespace, v), key_variable=key_variable, options=options)
     if (key and key in code) or environment_masker().text(code) != code:
         raise ValueError("A key of the environment would stand in the agent's code. Take it out of its config and options.")
@@ -141,9 +152,13 @@ def _field(draft: Draft, name: str, make: Callable[[], Any]) -> Any:
 def _refuse_keys(given: dict[str, Any], draft: Draft) -> None:
     masker = environment_masker()
     for name, text in given.items():
-        if isinstance(text, str) and (_KEY.search(text) or masker.text(text) != text):
+        if isinstance(text, str) and (find(text) or masker.text(text) != text or (name == "base_url" and _hides(text))):
             draft.errors[name] = "This looks like a key; keys stay out of notebooks. Name the variable that holds it."
             draft.forget.append(name)
+
+
+def _hides(url: str) -> bool:
+    return isinstance(address(url), Address)
 
 
 def _name(name: str) -> str:
@@ -152,7 +167,7 @@ def _name(name: str) -> str:
     return Agent(name.strip()).name
 
 
-def _model(given: Mapping[str, Any], namespace: Mapping[str, Any], draft: Draft) -> str | Model | None:
+def _model(given: Mapping[str, Any], namespace: Mapping[str, Any], draft: Draft, base: Agent | None) -> str | Model | None:
     chosen: str = given["model"]
     if chosen.startswith(VARIABLE):
         held = namespace.get(chosen.removeprefix(VARIABLE))
@@ -175,7 +190,12 @@ def _model(given: Mapping[str, Any], namespace: Mapping[str, Any], draft: Draft)
     if not re.match(r"https?://[^/\s]+", url):
         draft.errors.setdefault("base_url", f"{url!r} is no address. Write one such as http://127.0.0.1:8000/v1.")
         return None
-    return Model(model_id, "custom", url, key)
+    old = base.model.base_url if base is not None and isinstance(base.model, Model) else None
+    if MASK in url and (old is None or str.__str__(old) != url):
+        said = "This address hides credentials. Put the Model into a variable, and choose that."
+        draft.errors.setdefault("base_url", said)
+        return None
+    return Model(model_id, "custom", old if MASK in url else url, key)
 
 
 def _key(variable: str) -> str | None:

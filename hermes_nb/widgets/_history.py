@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hermes_nb.model.event import Event
-from hermes_nb.widgets._pane import Pane
+from hermes_nb.widgets._turn_model import TurnModel
 
 
 class History:
@@ -18,25 +18,25 @@ class History:
 
     def __init__(self, agent: str, events: Iterable[Event] = ()) -> None:
         self._agent = agent
-        self.panes: dict[str, Pane] = {}
+        self.panes: dict[str, TurnModel] = {}
         for event in events:
             self.feed(event)
 
-    def feed(self, event: Event) -> Pane | None:
+    def feed(self, event: Event) -> TurnModel | None:
         """Take an event; its pane when that is a new one."""
         pane, made = self.panes.get(event.turn_id), None
         if pane is None:
-            made = pane = self.panes[event.turn_id] = Pane(event.turn_id, agent=self._agent)
+            made = pane = self.panes[event.turn_id] = TurnModel(event.turn_id, agent=self._agent)
         if event.kind == "turn.started":
             self.panes.pop(str(event.data.get("replaces") or ""), None)
         pane.is_queued = False
         pane.feed(event)
         return made
 
-    def add(self, pane: Pane) -> None:
+    def add(self, pane: TurnModel) -> None:
         """Take the pane of a turn that has no event yet."""
         self.panes[pane.turn_id] = pane
 
-    def last(self, n: int) -> list[Pane]:
+    def last(self, n: int) -> list[TurnModel]:
         """The newest `n`."""
         return list(self.panes.values())[-n:] if n > 0 else []

@@ -10,9 +10,10 @@ from typing import Any
 
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder, Note, Span
-from hermes_nb.views._lane import CATEGORIES
+from hermes_nb.model.status import SPAN_STATUSES
+from hermes_nb.views._layout import CATEGORIES
 from hermes_nb.views.figure import LOOKS
-from hermes_nb.widgets._columns import KINDS, STATUSES, Change, Columns
+from hermes_nb.widgets._columns import KINDS, Change, Columns
 from hermes_nb.widgets._detail import TABLE_COLUMNS, carried, detail, matches, row
 
 _Turn = tuple[str, str]
@@ -111,7 +112,7 @@ class Log:
                 "n": len(columns.spans),
                 "names": list(columns.names),
                 "kinds": KINDS,
-                "statuses": STATUSES,
+                "statuses": SPAN_STATUSES,
                 "looks": {name: LOOKS[name] for name in CATEGORIES},
                 "table": TABLE_COLUMNS,
                 "now": self.now_unix_s,

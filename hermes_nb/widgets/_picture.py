@@ -9,6 +9,11 @@ from typing import Any
 _BASE64 = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
+def is_picture_alone(data: Mapping[str, Any]) -> bool:
+    """Whether what was displayed is a picture and its words, and nothing that can be clicked."""
+    return all(mime == "text/plain" or mime.startswith("image/") for mime in data)
+
+
 def picture(data: Mapping[str, Any]) -> str | None:
     """The data URI of a displayed picture; None when there is none. An SVG in an `img` runs no script.
 

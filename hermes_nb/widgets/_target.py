@@ -11,12 +11,18 @@ from hermes_nb.errors import UsageError
 from hermes_nb.widgets._choices import is_runtime
 
 if TYPE_CHECKING:
-    from hermes_nb.flyte.runtime import Flyte
+    from hermes_nb.flyte.run.runtime import Flyte
 
 LOCAL, REMOTE = "flyte:local", "flyte"
 EMPTY: dict[str, Any] = {
-    "target": LOCAL, "project": "", "domain": "", "endpoint": "", "prompt": "", "yes": False, "loopback": False,
-}  # fmt: skip
+    "target": LOCAL,
+    "project": "",
+    "domain": "",
+    "endpoint": "",
+    "prompt": "",
+    "yes": False,
+    "loopback": False,
+}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -48,7 +54,7 @@ def config_of(form: Mapping[str, Any], namespace: Mapping[str, Any]) -> Flyte:
     Raises:
         UsageError: A field is malformed, or the variable holds no `Flyte(...)` any longer.
     """
-    from hermes_nb.flyte.runtime import Flyte
+    from hermes_nb.flyte.run.runtime import Flyte
 
     target = str(form.get("target") or LOCAL)
     config: Flyte
@@ -63,7 +69,7 @@ def config_of(form: Mapping[str, Any], namespace: Mapping[str, Any]) -> Flyte:
             raise UsageError(f"Variable {target!r} holds no Flyte(...) any longer. Choose another target.")
         config = held
     allow = [*config.allow, "loopback-model"] if form.get("loopback") else list(config.allow)
-    return replace(config, yes=bool(form.get("yes")) or config.yes, allow=allow, _instances=[])
+    return replace(config, yes=bool(form.get("yes")) or config.yes, allow=allow)
 
 
 def _named(form: Mapping[str, Any]) -> dict[str, str]:

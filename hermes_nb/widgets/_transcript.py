@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from hermes_nb.views import html as html_view
 from hermes_nb.views import markdown, text
-from hermes_nb.views._prose import to_html, to_markdown
+from hermes_nb.views._markdown_safety import to_html, to_markdown
 from hermes_nb.views.rows import valid, visible
-from hermes_nb.widgets._pane import Pane
+from hermes_nb.widgets._turn_model import TurnModel
 
 STYLE = """
 .hnb-you{margin:14px 0 2px;padding:4px 12px;border-left:3px solid #0072b2;max-width:60em;overflow-wrap:anywhere;\
@@ -20,7 +20,7 @@ color:var(--jp-content-font-color1,inherit)}
 """.strip()
 
 
-def transcript(panes: Iterable[Pane], *, agent: str) -> dict[str, str]:
+def transcript(panes: Iterable[TurnModel], *, agent: str) -> dict[str, str]:
     """The forms by MIME type: text/html, text/markdown and text/plain.
 
     Args:
@@ -34,7 +34,7 @@ def transcript(panes: Iterable[Pane], *, agent: str) -> dict[str, str]:
     pages = [f"<style>{html_view.STYLE}\n{STYLE}</style>"]
     marked, plain = [], []
     for prompt, listed, total in told:
-        pages.append(f'<div class="hnb-you tex2jax_ignore"><b>You</b>{to_html(prompt)}</div>')
+        pages.append(f'<div class="hnb-you tex2jax_ignore mathjax_ignore"><b>You</b>{to_html(prompt)}</div>')
         pages.append(html_view.fragment(listed, total))
         marked += [f"**You**\n\n{to_markdown(prompt)}", markdown.compose(listed, total)]
         plain += [f"You: {visible(prompt)}", text.compose(listed, total)]

@@ -1,4 +1,4 @@
-"""The anywidget: what it sends and what it is asked. What it shows is `static/timeline.js`, what it knows is `_log.py`."""
+"""The anywidget: what it sends and what it is asked. What it shows is `static/timeline.js`, what it knows `_log.py`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from hermes_nb.widgets._asset import let_through, text
 from hermes_nb.widgets._log import Log
 
 WHY = "to show the timeline as a widget"
-SCRIPTS = ("dom.js", "keep.js", "log.js", "paint.js", "panel.js", "timeline.js")
 
 
-class Listener:
+class ViewListener:
     """Who answers a view.
 
     Args:
@@ -54,7 +53,7 @@ class Listener:
             self.on_gone()
 
 
-def make_view(listener: Listener) -> Any:
+def make_view(listener: ViewListener) -> Any:
     """A new view.
 
     Raises:
@@ -72,13 +71,13 @@ def _view_class() -> Any:
     traitlets = require("traitlets", why=WHY)
 
     class TimelineView(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
-        _esm = text(*SCRIPTS)
-        _css = text("theme.css", "timeline.css")
+        _esm = text("timeline.js")
+        _css = text("timeline.css")
         log = traitlets.Dict().tag(sync=True)
         shown_as = traitlets.Unicode("").tag(sync=True)
         static = traitlets.Dict().tag(sync=True)
 
-        def __init__(self, listener: Listener) -> None:
+        def __init__(self, listener: ViewListener) -> None:
             self._listener = listener
             super().__init__()
             self.on_msg(self._on_message)

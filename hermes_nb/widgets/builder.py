@@ -7,17 +7,18 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from hermes_nb.api._card import card_of
 from hermes_nb.errors import HermesNbError
 from hermes_nb.model.agent import Agent
 from hermes_nb.tools.secret import environment_masker
 from hermes_nb.views import _card
 from hermes_nb.widgets._choices import choices
 from hermes_nb.widgets._form import EMPTY, Draft, form_of, read
-from hermes_nb.widgets._sheet import Sheet
+from hermes_nb.widgets._form_widget import FormWidget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.api.bound_agent import BoundAgent
 
 WAITING = (
     "Agent builder: no agent was made with this form yet. Run the cell in a notebook for the form, or write"
@@ -52,7 +53,7 @@ class AgentBuilder:
         if agent is None:  # what was declared a tool is meant for an agent
             form["tools"] = [t["variable"] for t in offered["tools"] if t["is_declared"] and not t["problem"]]
         data = {"form": form, "choices": offered, "created": None, "n": 0}
-        self.sheet = Sheet("builder", data, still=self.bundle, hear=self._heard)
+        self.sheet = FormWidget("builder", data, still=self.bundle, hear=self._heard)
 
     def __repr__(self) -> str:
         made = self.sheet.data["created"]
@@ -109,9 +110,12 @@ class AgentBuilder:
                 return {"t": "refused", "text": environment_masker().text(str(exc)), "errors": {}, "code": draft.code}
             self.bound, self._base = bound, draft.agent
             created = {
-                "agent": bound.name, "variable": draft.variable, "code": draft.code, "problem": "",
+                "agent": bound.name,
+                "variable": draft.variable,
+                "code": draft.code,
+                "problem": "",
                 "lines": _lines(bound, draft.runtime),
-            }  # fmt: skip
+            }
             self.sheet.tell(created=created, n=seen + 1)
         self._watch(bound)
         self.sheet.settle()
@@ -134,5 +138,5 @@ def _told(draft: Draft) -> dict[str, Any]:
 
 
 def _lines(bound: BoundAgent, runtime: str) -> Sequence[tuple[str, str]]:
-    card = bound.card()
+    card = card_of(bound)
     return _card.lines({**card, "runtime": card["runtime"] if runtime == "process" else runtime}, None)

@@ -11,22 +11,25 @@ import contextvars
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb._near import suggesting_methods
 from hermes_nb._require import require
+from hermes_nb.api._session_choice import session_of
 from hermes_nb.errors import HermesNbError
-from hermes_nb.host.timer import Timer
+from hermes_nb.host.execution.timer import Timer
 from hermes_nb.model.event import Event
-from hermes_nb.widgets import _click
+from hermes_nb.turns.request import TurnRequest
+from hermes_nb.widgets import _action
+from hermes_nb.widgets._channel import WidgetChannel
 from hermes_nb.widgets._comm import WHY, view_bundle
 from hermes_nb.widgets._history import History
-from hermes_nb.widgets._line import Line
-from hermes_nb.widgets._pane import Pane
-from hermes_nb.widgets._picture import picture
-from hermes_nb.widgets._place import Place, place
+from hermes_nb.widgets._output_slot import OutputSlot, place
+from hermes_nb.widgets._picture import is_picture_alone, picture
 from hermes_nb.widgets._transcript import transcript
+from hermes_nb.widgets._turn_model import TurnModel
 
 if TYPE_CHECKING:
-    from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.bound_agent import BoundAgent
+    from hermes_nb.api.turn import Turn
     from hermes_nb.widgets.timeline import Timeline
 
 N_TURNS = 20  # shown at first; earlier ones on demand
@@ -35,6 +38,7 @@ FOLLOW_S = 0.5  # how often what other kernels do in the session is looked for
 BEAT_S = 1.0
 
 
+@suggesting_methods
 class Chat:
     """A conversation with an agent. As the last line of a cell it shows itself.
 
@@ -60,12 +64,12 @@ class Chat:
         self._is_beating = False
         self._timeline: Timeline | None = None
         self._following: concurrent.futures.Future[None] | None = None
-        self._place: Place | None = None
-        self._line = Line("chat", self._hear, self._timer, n_open=self._n_running)
+        self._place: OutputSlot | None = None
+        self._line = WidgetChannel("chat", self._hear, self._timer, n_open=self._n_running)
         self._history = History(bound.name)
         self._box: Any = None
         self.session_id = ""
-        self._open(bound.hermes.io.call(bound.session_for(session_id)).id)
+        self._open(bound.hermes.io.call(session_of(bound, session_id)).id)
 
     def __repr__(self) -> str:
         return f"<Chat with {self.bound.name!r}: session {self.session_id}, {len(self._history.panes)} turns>"
@@ -133,16 +137,16 @@ class Chat:
         """
         hermes = self.bound.hermes
         if session_id is None:
-            self.bound.session_id = hermes.io.call(hermes.new_session(self.bound.name, "")).id
+            self.bound.session_id = hermes.io.call(hermes.conversations.new_session(self.bound.name, "")).id
             session_id = self.bound.session_id
-        self._open(hermes.io.call(self.bound.session_for(session_id)).id)
+        self._open(hermes.io.call(session_of(self.bound, session_id)).id)
 
     def _submit(self, text: str, steer: bool) -> Turn:
         running = self._running()
         if steer and running is not None:
             running.put_in(text)
             return running
-        return self.bound.submit(text, session_id=self.session_id, background=True, sink=_ChatSink(self))
+        return self.bound.submit(TurnRequest(prompt=text, session_id=self.session_id, background=True, sink=_ChatSink(self)))
 
     def _open(self, session_id: str) -> None:
         if session_id == self.session_id:
@@ -164,10 +168,10 @@ class Chat:
         self._keep_soon()
 
     async def _stored(self, session_id: str) -> list[Event]:
-        return await (await self.bound.hermes.opened_store()).events(session_id)
+        return await (await self.bound.hermes.conversations.opened_store()).events(session_id)
 
     async def _follow(self, session_id: str) -> None:
-        store = await self.bound.hermes.opened_store()
+        store = await self.bound.hermes.conversations.opened_store()
         async for event in store.follow(session_id, poll_s=FOLLOW_S):
             if event.turn_id not in self._turns:
                 self._take(event)
@@ -186,9 +190,9 @@ class Chat:
         if event.is_turn_end:
             self._keep_soon()
 
-    def _begin(self, turn: Turn) -> Pane:
+    def _begin(self, turn: Turn) -> TurnModel:
         """A turn of this chat was submitted."""
-        pane = Pane(turn.id, prompt=turn.prompt, agent=turn.agent_name)
+        pane = TurnModel(turn.id, prompt=turn.prompt, agent=turn.agent_name)
         pane.is_queued = self._running() is not None
         with self._line.lock:
             self._turns[turn.id] = turn
@@ -252,14 +256,14 @@ class Chat:
         if what == "fork":
             hermes = self.bound.hermes
             try:
-                made = hermes.io.call(hermes.fork(self.session_id, agent=self.bound.name, at=turn_id))
+                made = hermes.io.call(hermes.conversations.fork(self.session_id, agent=self.bound.name, at=turn_id))
                 self.open(made.id)
             except (HermesNbError, RuntimeError) as exc:
                 return False, str(exc)
             return True, f"Session {made.id} goes on from here."
         if turn is None:
             return False, "That turn runs in another kernel, or no longer."
-        done = _click.act(turn, message, sink=_ChatSink(self))
+        done = _action.act(turn, message, sink=_ChatSink(self))
         if what == "stop" and not turn.is_done:
             pane = self._history.panes[turn_id]
             pane.is_stopping = True
@@ -332,7 +336,7 @@ class _ChatSink:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-        self._pane: Pane | None = None
+        self._pane: TurnModel | None = None
 
     @property
     def has_buttons(self) -> bool:
@@ -347,12 +351,17 @@ class _ChatSink:
         """Take an event."""
         self._chat._take(event)
 
-    def on_display(self, call_id: str, data: Mapping[str, Any]) -> None:
-        """Show what a tool displays in its row, too."""
+    def on_display(self, call_id: str, data: Mapping[str, Any]) -> bool:
+        """Show what a tool displays in its row; in its row alone where it is nothing but a picture."""
         uri = picture(data)
-        if uri is not None and self._pane is not None:
-            self._pane.add_picture(call_id, uri)
-            self._chat._line.changed(self._pane)
+        if uri is None or self._pane is None or not self._pane.add_picture(call_id, uri):
+            return False
+        self._chat._line.changed(self._pane)
+        return self.has_buttons and is_picture_alone(data)
+
+    def is_in_place(self) -> bool:
+        """Whether rows show what tools print."""
+        return self.has_buttons
 
     def finish(self, bundle: Mapping[str, str]) -> None:
         """The turn is over and stored; its events have said all."""

@@ -6,16 +6,18 @@ import concurrent.futures
 from collections.abc import Coroutine, Iterable
 from typing import TYPE_CHECKING, Any
 
+from hermes_nb._near import suggesting_call
 from hermes_nb.errors import UsageError
 from hermes_nb.model.event import Event
 from hermes_nb.widgets.timeline import Timeline
 
 if TYPE_CHECKING:
-    from hermes_nb.sessions.hermes import Hermes
+    from hermes_nb.api.hermes import Hermes
 
 __all__ = ["Timeline", "timeline"]
 
 
+@suggesting_call
 def timeline(*sources: Any, hermes: Hermes | None = None, live: bool | None = None) -> Timeline:
     """The timeline of results, turns, sessions or events.
 
@@ -38,9 +40,9 @@ def timeline(*sources: Any, hermes: Hermes | None = None, live: bool | None = No
         >>> timeline([Event(1, "p", 1, 0.0, "s", "t", "t", None, 1, "turn.started", {"prompt": "Hi"})])
         <Timeline: 1 spans>
     """
-    from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.result import RunResult
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.bound_agent import BoundAgent
+    from hermes_nb.api.turn import Turn
+    from hermes_nb.turns.result import RunResult
 
     if not sources:
         raise UsageError("timeline() needs something to show: a result, a turn, an agent, a session's id or events.")
@@ -57,7 +59,7 @@ def timeline(*sources: Any, hermes: Hermes | None = None, live: bool | None = No
         elif isinstance(source, str):
             if hermes is None:
                 raise UsageError(f"Say where session {source!r} is stored: timeline({source!r}, hermes=hermes).")
-            add_session(made, hermes, hermes.io.call(hermes.full_id(source)), live=bool(live))
+            add_session(made, hermes, hermes.io.call(hermes.conversations.full_id(source)), live=bool(live))
         else:
             feed(made, _events(source))
     return made
@@ -92,7 +94,7 @@ def follow(made: Timeline, hermes: Hermes, session_id: str, *, turn_id: str | No
 
 
 async def _follow(made: Timeline, hermes: Hermes, session_id: str, turn_id: str | None) -> None:
-    store = await hermes.opened_store()
+    store = await hermes.conversations.opened_store()
     async for event in store.follow(session_id):
         if turn_id is None or event.turn_id == turn_id:
             made.feed(event)
@@ -111,14 +113,14 @@ def _report(hermes: Hermes, session_id: str) -> Any:
 
 def _stored(hermes: Hermes, session_id: str) -> Coroutine[Any, Any, list[Event]]:
     async def stored() -> list[Event]:
-        return await (await hermes.opened_store()).events(session_id)
+        return await (await hermes.conversations.opened_store()).events(session_id)
 
     return stored()
 
 
 def _session_of(bound: Any) -> str:
     if bound.session_id is None:  # made now, so that its first turn is followed from the start
-        session = bound.hermes.io.call(bound.hermes.new_session(bound.name, ""))
+        session = bound.hermes.io.call(bound.hermes.conversations.new_session(bound.name, ""))
         bound.session_id = session.id
     return str(bound.session_id)
 
@@ -133,5 +135,3 @@ def _events(source: Any) -> list[Event]:
             f"A {type(source).__name__} has no timeline. Give a RunResult, a Turn, a BoundAgent, a session's id or events."
         ) from None
     return events
-
-

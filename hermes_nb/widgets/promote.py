@@ -19,16 +19,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import HermesNbError, MissingPackageError, UsageError
+from hermes_nb.model.format import format_usd
 from hermes_nb.views import _card
-from hermes_nb.views._total import format_usd
-from hermes_nb.widgets._sheet import Sheet
+from hermes_nb.widgets._form_widget import FormWidget
 from hermes_nb.widgets._target import EMPTY, config_of, targets
 
 if TYPE_CHECKING:
-    from hermes_nb.flyte.plan import Plan
-    from hermes_nb.flyte.submission import Progress, Submission
-    from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.widgets._place import Place
+    from hermes_nb.api.bound_agent import BoundAgent
+    from hermes_nb.flyte.promotion.plan import Plan
+    from hermes_nb.flyte.promotion.submission import Progress, Submission
+    from hermes_nb.widgets._output_slot import OutputSlot
 
 WAITING = (
     "Promotion: nothing was submitted from here yet. Run the cell in a notebook to do so, or write"
@@ -70,14 +70,27 @@ class Promotion:
         self._looks = 0
         self._is_submitting = False
         data = {
-            "agent": bound.name, "is_aside": is_aside, "sought_unix_s": 0.0,
-            "card": None if card is None else [list(row) for row in card], "is_open": False,
-            "is_looking": False, "form": dict(EMPTY), "targets": [], "plan": None, "looked": "", "error": "", "missing": "",
+            "agent": bound.name,
+            "is_aside": is_aside,
+            "sought_unix_s": 0.0,
+            "card": None if card is None else [list(row) for row in card],
+            "is_open": False,
+            "is_looking": False,
+            "form": dict(EMPTY),
+            "targets": [],
+            "plan": None,
+            "looked": "",
+            "error": "",
+            "missing": "",
             "is_submitting": False,
-            "progress": None, "result": "", "has_report": False, "n": 0,
-            "began_unix_s": 0.0, "ended_unix_s": None,
-        }  # fmt: skip
-        self.sheet = Sheet("promote", data, still=self.bundle, hear=self._heard)
+            "progress": None,
+            "result": "",
+            "has_report": False,
+            "n": 0,
+            "began_unix_s": 0.0,
+            "ended_unix_s": None,
+        }
+        self.sheet = FormWidget("promote", data, still=self.bundle, hear=self._heard)
         if is_open:
             self._open()
 
@@ -98,7 +111,7 @@ class Promotion:
         """Show it in the running cell."""
         self.sheet.show(soon=self._card is not None)
 
-    def show_in(self, here: Place) -> None:
+    def show_in(self, here: OutputSlot) -> None:
         """Show it in an output of any cell."""
         self.sheet.show_in(here)
 
@@ -199,7 +212,7 @@ class Promotion:
             self._looks += 1
             number, key = self._looks, _key(form)
             self._plan = None
-            self.bound.renew_tools()  # what was mended since is looked at as it is now
+            self.bound.definitions.renew()  # what was mended since is looked at as it is now
             self.sheet.tell(is_looking=True, error="", missing="")
             if importlib.util.find_spec("flyte") is None:
                 self._looked(number, key, error=MissingPackageError("Flyte is not installed; it is needed to run there."))
@@ -207,7 +220,7 @@ class Promotion:
         self.bound.hermes.io.submit(self._preflight(form, number, key))
 
     async def _preflight(self, form: Mapping[str, Any], number: int, key: str) -> None:
-        from hermes_nb.flyte.preflight import preflight
+        from hermes_nb.flyte.promotion.preflight import preflight
 
         try:
             plan = await preflight(self.bound, config_of(form, self._namespace()))
@@ -252,11 +265,11 @@ class Promotion:
             told = _told(handle.progress)
             self.sheet.tell(
                 n=n + 1, form=kept, is_submitting=False, progress=told, began_unix_s=time.time(), ended_unix_s=None
-            )  # fmt: skip
+            )
         self.bound.hermes.io.submit(self._follow(handle))
 
     def _submitted(self, plan: Plan, form: Mapping[str, Any]) -> Submission:
-        from hermes_nb.flyte.submission import submit_plan
+        from hermes_nb.flyte.promotion.submission import submit_plan
 
         prompt = str(form.get("prompt") or "").strip()
         if not prompt:
@@ -288,9 +301,7 @@ class Promotion:
         self.bound.hermes.io.submit(handle.report_html()).add_done_callback(told)
 
 
-def promotion(
-    bound: BoundAgent, *, prompt: str | None = None, is_open: bool = False, is_aside: bool = False
-) -> Promotion:
+def promotion(bound: BoundAgent, *, prompt: str | None = None, is_open: bool = False, is_aside: bool = False) -> Promotion:
     """The button "Promote to Flyte" of an agent, for whoever shows it: `.show()` in a cell, `.widget` beside others.
 
     Args:
@@ -299,7 +310,7 @@ def promotion(
         is_open: Look at once, without a click.
         is_aside: Another widget has the button (see `Promotion`).
     """
-    from hermes_nb.sessions.serving import namespace
+    from hermes_nb.turns.tool_definitions import namespace
 
     return Promotion(bound, namespace, prompt=prompt, is_open=is_open, is_aside=is_aside)
 

@@ -4,7 +4,7 @@
     timeline(answer)                     # a result, a turn that runs, an agent's session, events, several of them
     timeline(answer).frame()             # without the extra `widgets` too: frame, figure, html, text, save
 
-The widget is `static/*.js`; following a session is the store's work; tables, figures and rows are made by the views.
+The widget is `static/timeline.js`; following a session is the store's work; tables, figures and rows are made by the views.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb import _settings
 from hermes_nb._daemon import daemon
+from hermes_nb._near import suggesting_methods
 from hermes_nb._require import lack_of_widgets, require
-from hermes_nb.host.timer import Timer
+from hermes_nb.host.execution.timer import Timer
 from hermes_nb.model.event import Event
 from hermes_nb.widgets import _view
 from hermes_nb.widgets._comm import view_bundle
 from hermes_nb.widgets._log import Log
-from hermes_nb.widgets._place import Place, place
+from hermes_nb.widgets._output_slot import OutputSlot, place
 
 if TYPE_CHECKING:
     import pandas
@@ -35,6 +36,7 @@ GRACE_S = 2.0  # how long a browser has to say that it keeps a static version it
 MAX_SPANS_AT_ONCE = 5_000  # a larger log's static version takes a while: it is made in a thread
 
 
+@suggesting_methods
 class Timeline:
     """The timeline of a log. As the last line of a cell it shows itself: as a widget in a notebook, as text elsewhere.
 
@@ -59,7 +61,7 @@ class Timeline:
         self._view: Any = None
         self._box: Any = None
         self._output: Any = None
-        self._place: Place | None = None
+        self._place: OutputSlot | None = None
         self._next_s = 0.0
         self._is_due = False
         self._is_live = False
@@ -112,7 +114,7 @@ class Timeline:
 
     def bundle(self) -> dict[str, str]:
         """The static version by MIME type: text/html and text/plain, without script."""
-        from hermes_nb.widgets._still import still
+        from hermes_nb.widgets._static_html import still
 
         return still(self._log.folder(), now_unix_s=self._now())
 
@@ -132,7 +134,7 @@ class Timeline:
         Raises:
             StoreError: It can't be written; folders that are not there are made.
         """
-        from hermes_nb.sessions.library import write_whole
+        from hermes_nb.store.json_lines import write_whole
         from hermes_nb.views.page import render
 
         target = Path(path)
@@ -154,7 +156,7 @@ class Timeline:
             widgets = require("ipywidgets", why=_view.WHY)
             self._log.changes()  # the first state of the view holds them
             self._is_live = self._log.is_live
-            view = _view.make_view(_view.Listener(self._log, self._show_figure, self._on_ready, self._on_gone))
+            view = _view.make_view(_view.ViewListener(self._log, self._show_figure, self._on_ready, self._on_gone))
             self._output = widgets.Output()
             self._box = widgets.VBox([view, self._output])
             view.shown_as = self._box.model_id

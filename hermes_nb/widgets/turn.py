@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import UsageError
 from hermes_nb.host.client import is_headless, replaces_outputs
-from hermes_nb.host.display_sink import WAITING, DisplaySink, KernelOutlet
-from hermes_nb.host.sink import Budget
-from hermes_nb.host.timer import Timer
+from hermes_nb.host.execution.timer import Timer
+from hermes_nb.host.output.bandwidth import Bandwidth
+from hermes_nb.host.output.display_sink import WAITING, DisplaySink, KernelOutlet
 from hermes_nb.model.event import Event
-from hermes_nb.widgets import _click
+from hermes_nb.widgets import _action
+from hermes_nb.widgets._channel import WidgetChannel
 from hermes_nb.widgets._comm import load, view_bundle
-from hermes_nb.widgets._line import Line
-from hermes_nb.widgets._pane import Pane
-from hermes_nb.widgets._picture import picture
-from hermes_nb.widgets._place import CellOutlet, Place, kernel_timer
+from hermes_nb.widgets._output_slot import CellOutlet, OutputSlot, kernel_timer
+from hermes_nb.widgets._picture import is_picture_alone, picture
+from hermes_nb.widgets._turn_model import TurnModel
 
 if TYPE_CHECKING:
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.turn import Turn
     from hermes_nb.widgets.promote import Promotion
 
 BEAT_S = 1.0
@@ -55,7 +55,7 @@ class TurnSink:
         self,
         outlet: CellOutlet,
         timer: Timer,
-        budget: Budget,
+        budget: Bandwidth,
         *,
         clock: Callable[[], float] = time.monotonic,
         on_decided: Callable[[bool], None] | None = None,
@@ -67,7 +67,7 @@ class TurnSink:
         self._outlet, self._timer, self._budget, self._clock = outlet, timer, budget, clock
         self._on_decided, self._on_again, self._grace_s = on_decided, on_again, grace_s
         self._turn: Turn | None = None
-        self._pane = Pane()
+        self._pane = TurnModel()
         self._early: list[Event] = []  # until it is decided, for the Markdown
         self._plain: DisplaySink | None = None
         self._bundle: Mapping[str, str] | None = None
@@ -75,7 +75,7 @@ class TurnSink:
         self._n_views = 0
         self._promotion: Promotion | None = None
         self._display_id = uuid.uuid4().hex
-        self._line = Line("turn", self._hear, timer, clock=clock, n_open=lambda: budget.n_open)
+        self._line = WidgetChannel("turn", self._hear, timer, clock=clock, n_open=lambda: budget.n_open)
         self._lock = self._line.lock
         budget.open()
         self._show(WAITING, update=False)
@@ -96,7 +96,7 @@ class TurnSink:
         """Show that turn from now on."""
         with self._lock:
             before, self._turn = self._turn, turn
-            self._pane = Pane(turn.id, prompt=turn.prompt, agent=turn.agent_name)
+            self._pane = TurnModel(turn.id, prompt=turn.prompt, agent=turn.agent_name)
             if before is not None:
                 self._is_finished, self._bundle = False, None
                 self._budget.open()
@@ -117,12 +117,17 @@ class TurnSink:
             elif not self._line.is_open:
                 self._early.append(event)
 
-    def on_display(self, call_id: str, data: Mapping[str, Any]) -> None:
-        """Show what a tool displays in its row, too."""
+    def on_display(self, call_id: str, data: Mapping[str, Any]) -> bool:
+        """Show what a tool displays in its row; in its row alone where it is nothing but a picture."""
         uri = picture(data)
-        if uri is not None and self._plain is None:
-            self._pane.add_picture(call_id, uri)
-            self._line.changed(self._pane)
+        if uri is None or self._plain is not None or not self._pane.add_picture(call_id, uri):
+            return False
+        self._line.changed(self._pane)
+        return self.is_in_place() and is_picture_alone(data)
+
+    def is_in_place(self) -> bool:
+        """Whether rows show what tools print: a browser shows them."""
+        return self._plain is None and self._line.is_open
 
     def show_again(self) -> None:
         """Show what was shown: a tool has cleared the cell."""
@@ -140,6 +145,7 @@ class TurnSink:
                 return
             self._is_finished = True
             self._budget.close()
+            bundle = self._pane.bundle() or bundle
             if self._plain is not None:
                 self._plain.finish(bundle)
                 return
@@ -214,9 +220,10 @@ class TurnSink:
             return
         is_mine = message.get("turn") in (None, turn.id)
         is_done, text = (
-            _click.act(turn, message, sink=self, promote=self._promote)
-            if is_mine else (False, "That turn is no longer shown here.")
-        )  # fmt: skip
+            _action.act(turn, message, sink=self, promote=self._promote)
+            if is_mine
+            else (False, "That turn is no longer shown here.")
+        )
         if message.get("do") == "stop" and not turn.is_done:
             self._pane.is_stopping = True
             self._line.changed(self._pane)
@@ -227,15 +234,15 @@ class TurnSink:
         from hermes_nb.widgets.promote import promotion  # not before it is asked for: a turn waits for these imports
 
         with self._lock:
-            if not _click.can_promote(turn):
+            if not _action.can_promote(turn):
                 raise UsageError("Flyte is not installed here, or the turn ran there.")
             if self._promotion is None or not self._promotion.sheet.is_shown:
                 self._promotion = promotion(turn.agent, prompt=turn.prompt, is_open=True, is_aside=True)
-                self._promotion.show_in(Place(self._outlet))
+                self._promotion.show_in(OutputSlot(self._outlet))
             self._promotion.seek()
 
     def _tell_all(self) -> None:
-        may_promote = self._turn is not None and _click.can_promote(self._turn)
+        may_promote = self._turn is not None and _action.can_promote(self._turn)
         self._line.tell({"t": "all", "turns": [self._pane.whole()], "may_promote": may_promote})
 
     def _beat(self) -> None:
@@ -271,7 +278,7 @@ class Stage:
             timer.name, timer.daemon = "hermes-nb-widgets", True
             timer.start()
 
-    def __call__(self, outlet: KernelOutlet, parent: Mapping[str, Any], timer: Timer, budget: Budget) -> TurnSink | None:
+    def __call__(self, outlet: KernelOutlet, parent: Mapping[str, Any], timer: Timer, budget: Bandwidth) -> TurnSink | None:
         """A place in the cell that asked; None where its client draws no widgets: it was asked twice."""
         client = str((parent.get("header") or {}).get("session", ""))
         if self._n_silent.get(client, 0) >= N_ASKED:

@@ -33,7 +33,7 @@ def text_files() -> list[Path]:
         paths = [ROOT / name for name in listed]
     except (OSError, subprocess.CalledProcessError):  # an unpacked sdist
         paths = [p for p in ROOT.rglob("*") if not {".venv", "node_modules", ".git"} & set(p.parts)]
-    binary = {".png", ".jpg", ".ico", ".woff2", ".whl", ".gz", ".zip", ".pyc"}
+    binary = {".png", ".gif", ".jpg", ".ico", ".woff2", ".whl", ".gz", ".zip", ".pyc"}
     return sorted(p for p in paths if p.is_file() and p.suffix not in binary)
 
 

@@ -9,9 +9,25 @@ import pytest
 
 from . import source
 
-# Not in it: sessions (a Hermes and its agents know each other by type; what runs has no circle), flyte and magics (the
-# package is in a circle).
-ROOMS = ["model", "views", "engine", "tools", "store", "host", "runtimes", "widgets", "testing"]
+# Not in it: api, where a Hermes and its agents know each other by type; what runs has no circle.
+ROOMS = [
+    "model",
+    "offline_model",
+    "views",
+    "engine",
+    "flyte",
+    "tools",
+    "store",
+    "host",
+    "runtimes",
+    "workers",
+    "sessions",
+    "turns",
+    "environments",
+    "magics",
+    "widgets",
+    "testing",
+]
 
 
 def _imported(path: Path, *, when: str) -> Iterator[str]:
@@ -27,13 +43,15 @@ def _imported(path: Path, *, when: str) -> Iterator[str]:
                 yield from of(child)
 
     for node in of(source.tree(path)):
-        yield str(node.module)
+        folder = source.ROOT.joinpath(*str(node.module).split("."))
+        if not all((folder / f"{alias.name}.py").exists() for alias in node.names):  # else the package is only their place
+            yield str(node.module)
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize(("room", "when"), [*((room, "read") for room in ROOMS), ("sessions", "runs")])
+@pytest.mark.parametrize(("room", "when"), [*((room, "read") for room in ROOMS), ("api", "runs"), ("flyte", "runs")])
 def test_no_module_needs_one_that_needs_it(room: str, when: str) -> None:
-    files = {source.dotted(path): path for path in (source.PACKAGE / room).glob("*.py")}
+    files = {source.dotted(path): path for path in (source.PACKAGE / room).rglob("*.py")}
     needed = {name: {n for n in _imported(path, when=when) if n in files and n != name} for name, path in files.items()}
-    assert any(needed.values())
+    assert any(needed.values()) or len(files) <= 2
     graphlib.TopologicalSorter(needed).prepare()  # raises CycleError, which names the circle

@@ -15,7 +15,7 @@ SOFT_LINES, HARD_LINES, SHOP_WINDOW_LINES = 300, 500, 80
 SHOP_WINDOWS = ("hermes_nb/__init__.py", "hermes_nb/magics/__init__.py")
 MEANINGLESS = re.compile(r"_?(utils?|helpers?|common|misc|managers?)(_|$)|_(utils?|helpers?|manager)$")
 # Who may touch the environment: settings read it; a worker arranges its own process's before Hermes looks at it.
-ENVIRONMENT_READERS = {"hermes_nb/_settings.py", "hermes_nb/engine/bootstrap.py"}
+ENVIRONMENT_READERS = {"hermes_nb/_settings.py", "hermes_nb/engine/hermes/bootstrap.py"}
 
 
 def n_lines(path: Path) -> int:

@@ -63,7 +63,10 @@ def test_a_package_with_one_door_is_asked_for_there_alone(door: str) -> None:
     trespassers = {
         source.name_of(path): sorted(asked_for(path) & guarded)
         for path in source.modules()
-        if asked_for(path) & guarded and not any(fnmatch.fnmatch(source.dotted(path) + ".", may_be + ".") or
-                                                 fnmatch.fnmatch(source.dotted(path), may_be) for may_be in may)
+        if asked_for(path) & guarded
+        and not any(
+            fnmatch.fnmatch(source.dotted(path) + ".", may_be + ".") or fnmatch.fnmatch(source.dotted(path), may_be)
+            for may_be in may
+        )
     }
     assert trespassers == {}

@@ -13,8 +13,24 @@ from typing import Any
 import pytest
 
 # Standard library, yet slow or with effects; what we need of it is imported where it is used.
-HEAVY = {"asyncio", "sqlite3", "inspect", "typing", "dataclasses", "email", "http", "ssl", "socket", "logging",
-         "multiprocessing", "concurrent", "subprocess", "unittest", "xml", "importlib.metadata"}  # fmt: skip
+HEAVY = {
+    "asyncio",
+    "sqlite3",
+    "inspect",
+    "typing",
+    "dataclasses",
+    "email",
+    "http",
+    "ssl",
+    "socket",
+    "logging",
+    "multiprocessing",
+    "concurrent",
+    "subprocess",
+    "unittest",
+    "xml",
+    "importlib.metadata",
+}
 
 LOOK = """
     import json, os, sys, time
@@ -61,8 +77,12 @@ def seen(script: str, folder: Path) -> dict[str, Any]:
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "IPYTHONDIR": str(folder / "ipython")}
     ran = subprocess.run(
         [sys.executable, "-B", "-c", textwrap.dedent(LOOK) + textwrap.dedent(script)],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert ran.returncode == 0, ran.stderr
     found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
     return found

@@ -1,7 +1,7 @@
 """`make bench`: run each `bench_*.py` of this folder and print its table. One machine, one run: read the ratios.
 
-    python -m tests.benchmarks            all
-    python -m tests.benchmarks store      those whose name contains "store"
+python -m tests.benchmarks            all
+python -m tests.benchmarks store      those whose name contains "store"
 """
 
 from __future__ import annotations

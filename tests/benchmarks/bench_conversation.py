@@ -7,8 +7,8 @@ import statistics
 import tempfile
 import time
 
+from hermes_nb.api.hermes import Hermes
 from hermes_nb.model.agent import Agent
-from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Say, ScriptedModel
 
 N_TURNS = 200

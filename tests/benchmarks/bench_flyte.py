@@ -14,12 +14,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hermes_nb.flyte.preflight import checked, preflight
-from hermes_nb.flyte.report import render, render_whole
-from hermes_nb.flyte.runtime import Flyte
-from hermes_nb.flyte.submit import request_of, submit
+from hermes_nb.api.hermes import Hermes
+from hermes_nb.flyte.promotion.preflight import checked, preflight
+from hermes_nb.flyte.promotion.submit import request_of, submit
+from hermes_nb.flyte.run.runtime import Flyte
+from hermes_nb.flyte.task.report import render, render_whole
 from hermes_nb.model.event import Event, EventNumberer
-from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Say, ScriptedModel
 from tests.flyte.agents import REMOTE, bind
 from tests.flyte.loopback import LoopbackPlane
@@ -32,12 +32,17 @@ def a_log(n_spans: int) -> list[Event]:
     numberer = EventNumberer("bench.a0.1", time.time)
     events = [numberer.make("turn.started", session_id="s", turn_id="t", span_id="t", data={"prompt": "Hi", "agent": "a"})]
     for i in range(n_spans):
-        data = {"api_call": i, "text": "An answer of some forty characters or so.", "tool_calls": [], "model": "m",
-                "n_messages": 2, "duration_ms": 12.5, "usage": {"input_tokens": 20, "output_tokens": 10}}  # fmt: skip
+        data = {
+            "api_call": i,
+            "text": "An answer of some forty characters or so.",
+            "tool_calls": [],
+            "model": "m",
+            "n_messages": 2,
+            "duration_ms": 12.5,
+            "usage": {"input_tokens": 20, "output_tokens": 10},
+        }
         for kind in ("model.started", "model.completed"):
-            events.append(
-                numberer.make(kind, session_id="s", turn_id="t", span_id=f"m{i}", parent_id="t", data=data)
-            )
+            events.append(numberer.make(kind, session_id="s", turn_id="t", span_id=f"m{i}", parent_id="t", data=data))
     return events
 
 
@@ -45,7 +50,7 @@ async def medians() -> dict[str, float]:
     """Seconds and bytes by name."""
     import flyte
 
-    from hermes_nb.flyte.task import default_image
+    from hermes_nb.flyte.task.definition import default_image
 
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder, LoopbackPlane(secrets={"model-key": "x"}) as plane:

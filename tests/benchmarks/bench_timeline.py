@@ -98,10 +98,12 @@ WAYS: dict[str, tuple[str, str, str]] = {
     # name: (the cell that shows, the cell that appends, what tells that bars are drawn)
     "widget": (WIDGET, APPEND_WIDGET, "document.querySelector('.hnbt')?.hnbt?.painter.frames > 0"),
     "FigureWidget": (
-        BARS.format(maker="FigureWidget"), APPEND_FIGURE_WIDGET, "document.querySelector('.js-plotly-plot .bars path')"
+        BARS.format(maker="FigureWidget"),
+        APPEND_FIGURE_WIDGET,
+        "document.querySelector('.js-plotly-plot .bars path')",
     ),
     "go.Bar": (BARS.format(maker="Figure"), APPEND_BARS, "document.querySelector('.js-plotly-plot .bars path')"),
-}  # fmt: skip
+}
 
 RUN = """([cell, limit]) => new Promise(done => {
     const began = performance.now(), isThere = () => !!(TEST);

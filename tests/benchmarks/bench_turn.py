@@ -182,6 +182,7 @@ def run() -> Iterator[tuple[str, str]]:
             yield "four agents at 1 s, at once over one after another", f"{in_turn / at_once:.2f}x faster ({at_once:.2f} s)"
             yield "plain: the same", f"{plain['four in turn'] / plain['four at once']:.2f}x"
             kernel_mb, worker_mb = kernel.run(MEMORY).split()
-            yield "memory, kernel + worker beside plain", (
-                f"{float(kernel_mb):.0f} + {float(worker_mb):.0f} MB beside {plain['rss_mb']:.0f} MB"
+            yield (
+                "memory, kernel + worker beside plain",
+                (f"{float(kernel_mb):.0f} + {float(worker_mb):.0f} MB beside {plain['rss_mb']:.0f} MB"),
             )

@@ -97,9 +97,13 @@ def server(name: str, python: Path, home: Path) -> Iterator[str]:
     }[name]
     env = {**os.environ, "PHOENIX_WORKING_DIR": str(home), "PHOENIX_PORT": str(port), "PHOENIX_HOST": "127.0.0.1"}
     process = subprocess.Popen(
-        [str(python.parent / command[0]), *command[1:]], cwd=home, env=env, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [str(python.parent / command[0]), *command[1:]],
+        cwd=home,
+        env=env,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     url = f"http://127.0.0.1:{port}"
     try:
         for _ in range(LIMIT_S * 5):
@@ -154,8 +158,11 @@ def main() -> int:
                     try:
                         logged = subprocess.run(
                             [str(python), "-c", LOG[name], str(n), url],
-                            capture_output=True, text=True, check=True, timeout=LOG_LIMIT_S,
-                        )  # fmt: skip
+                            capture_output=True,
+                            text=True,
+                            check=True,
+                            timeout=LOG_LIMIT_S,
+                        )
                     except subprocess.TimeoutExpired:
                         print(f"{n:,} spans, {name}: logging > {LOG_LIMIT_S} s", flush=True)
                         continue

@@ -1,6 +1,6 @@
 """The plain side of the benchmarks: a script that uses AIAgent as its documentation shows, with its probes switched off.
 
-    python -P plain.py BASE_URL WHAT     prints JSON: seconds by name, and memory
+python -P plain.py BASE_URL WHAT     prints JSON: seconds by name, and memory
 """
 
 import json
@@ -41,10 +41,17 @@ def main(url: str, what: str) -> None:
 
     def agent() -> AIAgent:
         made = AIAgent(
-            base_url=url, api_key="k", model="scripted", provider="custom", quiet_mode=True,
-            enabled_toolsets=["bench"], skip_context_files=True, skip_memory=True, tool_delay=0,
+            base_url=url,
+            api_key="k",
+            model="scripted",
+            provider="custom",
+            quiet_mode=True,
+            enabled_toolsets=["bench"],
+            skip_context_files=True,
+            skip_memory=True,
+            tool_delay=0,
             stream_delta_callback=lambda text: None,
-        )  # fmt: skip
+        )
         made.suppress_status_output = True
         return made
 

@@ -14,5 +14,7 @@ def findings(notebook: Notebook, inside: str) -> list[str]:
     told = Axe().run(notebook.page, context=inside).response["violations"]
     return [
         f"{rule['id']}: {node['html'][:120]}: {node['failureSummary']}"
-        for rule in told if rule["impact"] in BAD for node in rule["nodes"]
-    ]  # fmt: skip
+        for rule in told
+        if rule["impact"] in BAD
+        for node in rule["nodes"]
+    ]

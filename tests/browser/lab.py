@@ -86,16 +86,12 @@ class LabServer:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._end()
 
     def api(self, method: str, path: str, *, timeout_s: float = 10) -> bytes:
         """The body of an answer of the server's REST API."""
-        request = urllib.request.Request(
-            self.url + path, method=method, headers={"Authorization": f"token {self.token}"}
-        )
+        request = urllib.request.Request(self.url + path, method=method, headers={"Authorization": f"token {self.token}"})
         with urllib.request.urlopen(request, timeout=timeout_s) as answer:
             body: bytes = answer.read()
             return body
@@ -134,11 +130,19 @@ class LabServer:
         app = "LabApp" if self.app == "lab" else "JupyterNotebookApp"
         self.port = _free_port()
         command = [
-            sys.executable, "-m", "jupyterlab" if self.app == "lab" else self.app,
-            "--no-browser", "--ip=127.0.0.1", f"--port={self.port}", "--ServerApp.port_retries=0",
-            f"--IdentityProvider.token={self.token}", f"--ServerApp.root_dir={self.root}",
-            f"--{app}.expose_app_in_browser=True", "--ServerApp.allow_root=True", *extra_args,
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "jupyterlab" if self.app == "lab" else self.app,
+            "--no-browser",
+            "--ip=127.0.0.1",
+            f"--port={self.port}",
+            "--ServerApp.port_retries=0",
+            f"--IdentityProvider.token={self.token}",
+            f"--ServerApp.root_dir={self.root}",
+            f"--{app}.expose_app_in_browser=True",
+            "--ServerApp.allow_root=True",
+            *extra_args,
+        ]
         with (self._folder / "server.log").open("wb") as log:
             self._process = subprocess.Popen(
                 command, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=env, start_new_session=True

@@ -32,9 +32,14 @@ from urllib.parse import quote, urlsplit
 from .lab import CheckError, LabServer
 
 _FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 # Console messages of a stock JupyterLab that say nothing about the notebook under test.
 _IGNORED = (
     re.compile(r"favicon"),
@@ -71,9 +76,7 @@ class Browser:
         extra_flags: More flags of Chromium.
     """
 
-    def __init__(
-        self, lab: LabServer, *, width: int = 1400, height: int = 1000, extra_flags: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, lab: LabServer, *, width: int = 1400, height: int = 1000, extra_flags: Sequence[str] = ()) -> None:
         self.lab = lab
         self.errors: list[str] = []
         self.external: list[str] = []
@@ -94,9 +97,13 @@ class Browser:
         self._playwright = sync_playwright().start()
         try:
             self._context = self._playwright.chromium.launch_persistent_context(
-                self._profile, executable_path=executable, headless=True, args=self._flags, timeout=90_000,
+                self._profile,
+                executable_path=executable,
+                headless=True,
+                args=self._flags,
+                timeout=90_000,
                 viewport={"width": self._size[0], "height": self._size[1]},
-            )  # fmt: skip
+            )
             self._context.set_default_timeout(30_000)
             self._context.route(_is_external, self._refuse)
         except BaseException:
@@ -104,9 +111,7 @@ class Browser:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._end()
 
     def open(self, notebook: str, *, timeout_s: float = 90) -> Notebook:
@@ -213,9 +218,7 @@ class Notebook:
 
     def restart(self) -> None:
         """Restart the kernel."""
-        self.page.evaluate(
-            "async () => { await jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }"
-        )
+        self.page.evaluate("async () => { await jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart(); }")
 
     def save(self) -> None:
         """Write the notebook to its file."""

@@ -161,7 +161,7 @@ def test_the_agent_is_made_and_its_code_is_in_a_new_cell(page: Page) -> None:
     page.wait("v.state.textContent.includes('3 fields need a look')", "one field less")
     page.field("Endpoint (optional)").fill(page.model.base_url)
     page.field("Variable with the key (optional)").fill("BUILDER_KEY")
-    page.field("Instructions").fill("Answer from the data.\nBe brief: it's \"urgent\".")
+    page.field("Instructions").fill('Answer from the data.\nBe brief: it\'s "urgent".')
     page.field("Max. model calls of a turn").fill("12")
     page.field("Max. cost of a session, US$").fill("0.50")
     page.form.locator("input[data-set=tools][value=total]").check()
@@ -215,7 +215,7 @@ def test_who_was_made_answers_with_its_tools(page: Page) -> None:
     assert '"revenue": 1200' in shown
     first = page.model.requests[0]
     said = [m["content"] for m in first.messages if m["role"] == "system"]
-    assert "Answer from the data.\nBe brief: it's \"urgent\"." in said[0]
+    assert 'Answer from the data.\nBe brief: it\'s "urgent".' in said[0]
     offered = {tool["function"]["name"] for tool in first.body["tools"]}
     assert {"top_customers", "total", "todo"} <= offered
     page.shoot("answered", cell=ASK)

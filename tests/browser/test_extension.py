@@ -21,7 +21,7 @@ SETUP, ASK, STORY, BACKGROUND, BLOCK, NOTES = range(6)
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"><b>bold</b> & co"
 
 CELLS = (
-    '''\
+    """\
 %load_ext hermes_nb
 import pandas as pd
 from hermes_nb import Agent, Model
@@ -29,7 +29,7 @@ from hermes_nb import Agent, Model
 df = pd.DataFrame({"customer": ["Ada", "Barbara"], "revenue": [1200, 1010]})
 analyst = Agent("analyst", instructions="Answer from the data.",
                 model=Model("scripted", "custom", base_url="BASE_URL"))
-%hermes agent analyst''',
+%hermes agent analyst""",
     """\
 %%hermes run -a analyst -o answer --format
 # Which customers matter **most**?
@@ -46,8 +46,8 @@ analyst = Agent("analyst", instructions="Answer from the data.",
 class Page:
     """The notebook, the panel beside it, and the model's held-back answers."""
 
-    def __init__(self, notebook: Notebook, browser: Browser, story: Hang) -> None:
-        self.notebook, self.browser, self.story = notebook, browser, story
+    def __init__(self, notebook: Notebook, browser: Browser, story: Hang, model: ScriptedModel) -> None:
+        self.notebook, self.browser, self.story, self.model = notebook, browser, story, model
 
     @property
     def page(self) -> Any:
@@ -124,7 +124,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         write_notebook(folder / NAME, [cell.replace("BASE_URL", model.base_url) for cell in CELLS])
         write_notebook(folder / EMPTY, ["1 + 1"])
         with LabServer(folder, lab_extension=True) as lab, Browser(lab) as browser:
-            yield Page(browser.open(NAME), browser, story)
+            yield Page(browser.open(NAME), browser, story, model)
 
 
 def test_the_toolbar_has_buttons_with_words(page: Page) -> None:
@@ -216,16 +216,15 @@ def test_run_agent_elsewhere_offers_a_cell_to_write_in(page: Page) -> None:
 def test_promote_shows_what_stands_in_the_way(page: Page) -> None:
     page.select(NOTES)
     page.button("Promote to Flyte").click()
-    page.notebook.wait_for(
-        "() => jupyterapp.shell.currentWidget.content.widgets.length === 7", "a new cell", timeout_s=20
-    )
+    page.notebook.wait_for("() => jupyterapp.shell.currentWidget.content.widgets.length === 7", "a new cell", timeout_s=20)
     assert page.sources()[NOTES + 1] == "%hermes promote analyst --ui"
     page.notebook.wait_text("Promote analyst", cell=NOTES + 1, timeout_s=60)
     page.notebook.wait_for(
         f"""() => {{ const cell = [...document.querySelectorAll('.jp-Notebook .jp-Cell')][{NOTES + 1}];
         return cell.getBoundingClientRect().bottom <= window.innerHeight || cell.getBoundingClientRect().top < 120; }}""",
-        "the form to be in sight", timeout_s=10,
-    )  # fmt: skip
+        "the form to be in sight",
+        timeout_s=10,
+    )
     page.notebook.wait_idle()
     page.shoot("promote")
     page.cut(NOTES + 1)
@@ -234,9 +233,7 @@ def test_promote_shows_what_stands_in_the_way(page: Page) -> None:
 def test_an_agent_is_made_by_the_form(page: Page) -> None:
     page.select(NOTES)
     page.panel.get_by_role("button", name="New agent").click()
-    page.notebook.wait_for(
-        "() => jupyterapp.shell.currentWidget.content.widgets.length === 7", "a new cell", timeout_s=20
-    )
+    page.notebook.wait_for("() => jupyterapp.shell.currentWidget.content.widgets.length === 7", "a new cell", timeout_s=20)
     assert page.sources()[NOTES + 1] == "%hermes agent --ui"
     page.notebook.wait_text("Instructions", cell=NOTES + 1, timeout_s=60)
     page.notebook.wait_idle()
@@ -257,8 +254,9 @@ def test_a_running_turn_is_listed_and_stopped_by_a_click(page: Page) -> None:
     shown = row.locator(".hnb-about").inner_text()
     page.notebook.wait_for(
         f"() => document.querySelector('#hermes-nb-panel .hnb-about').innerText !== {json.dumps(shown)}",
-        "its time to go on", timeout_s=20,
-    )  # fmt: skip
+        "its time to go on",
+        timeout_s=20,
+    )
     page.page.wait_for_timeout(1500)
     assert page.page.evaluate("window.said") == []  # nothing is asked of the kernel: each answer would end in `idle`
     assert "analyst" in row.inner_text()
@@ -319,8 +317,10 @@ def test_an_unfinished_turn_goes_on_by_a_click(page: Page) -> None:
     assert page.sources()[NOTES + 1].startswith("%hermes resume s-")
     page.notebook.wait_for(
         "() => [...document.querySelectorAll('#hermes-nb-panel .hnb-row')].every(row => !(row.innerText.includes('story') &&"
-        " row.innerText.includes('unfinished')))", "the session to be finished", timeout_s=20,
-    )  # fmt: skip
+        " row.innerText.includes('unfinished')))",
+        "the session to be finished",
+        timeout_s=20,
+    )
     page.cut(NOTES + 1)
 
 
@@ -398,13 +398,39 @@ def test_a_restart_empties_the_panel_and_loading_again_brings_the_sessions_back(
     page.shoot("sessions")
 
 
+def test_a_reload_during_a_turn_finds_the_answer_again_by_a_click(page: Page) -> None:
+    asked = page.sources().index(CELLS[ASK])
+    page.select(asked)
+    page.notebook.command("notebook:clear-cell-output")
+    page.notebook.save()
+    held = Hang("They bring ", "**2,210** together.")
+    page.model.extend([held])
+    page.notebook.run_cell(asked)
+    page.notebook.wait_text("They bring", cell=asked)
+    page.page.on("dialog", lambda dialog: dialog.accept())  # what is not saved
+    page.page.reload()
+    shown = "window.jupyterapp?.shell?.currentWidget?.context"
+    is_open = f"() => {shown}?.path === '{NAME}' && {shown}.isReady"
+    page.notebook.wait_for(is_open, "the notebook to be open again", timeout_s=60)
+    assert page.notebook.outputs()[asked] == ""
+    held.release()
+    page.page.get_by_role("button", name="Show answer").click(timeout=60_000)
+    page.notebook.wait_text("2,210 together.", cell=asked)
+    page.shoot("recovered")
+    page.notebook.save()
+    saved = json.loads((page.browser.lab.root / NAME).read_text(encoding="utf-8"))["cells"][asked]["outputs"]
+    assert sorted(saved[0]["data"]) == ["text/html", "text/markdown", "text/plain"]
+
+
 def test_the_load_button_loads_by_a_cell(page: Page) -> None:
     page.browser.assert_clean()
     page.notebook.command("docmanager:open", path=EMPTY)
     page.notebook.wait_for(
         f"() => jupyterapp.shell.currentWidget?.context?.path === '{EMPTY}' && "
-        "jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'", "it to be open", timeout_s=60,
-    )  # fmt: skip
+        "jupyterapp.shell.currentWidget.sessionContext.session?.kernel?.status === 'idle'",
+        "it to be open",
+        timeout_s=60,
+    )
     page.wait_panel("hermes_nb is not loaded")
     page.panel.get_by_role("button", name="Load hermes_nb").click()
     page.wait_panel("No agent yet.")

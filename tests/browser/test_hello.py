@@ -26,9 +26,8 @@ def test_the_first_notebook_runs_in_the_browser(tmp_path: Path) -> None:
         assert asked, "the committed outputs are not shown"
         # Lab strips the style of what was not run here; the extension gives it.
         assert notebook.page.locator(".jp-OutputArea-output style").count() == 0
-        look = "(s => [s.textIndent, s.borderBottomStyle])(getComputedStyle(document.querySelector('.hnb-row')))"
-        indent, border = notebook.page.evaluate(look)
-        assert (float(indent.removesuffix("px")) < 0, border) == (True, "solid")
+        look = "(s => [s.tableLayout, s.borderCollapse])(getComputedStyle(document.querySelector('.hnb-steps')))"
+        assert notebook.page.evaluate(look) == ["fixed", "collapse"]
         notebook.command("notebook:clear-all-cell-outputs")
         notebook.run_all()
         notebook.wait_text("Barbara", cell=asked[-1])

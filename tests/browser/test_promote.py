@@ -26,16 +26,21 @@ from .test_run import SCREENSHOTS, contrasts, write_notebook
 from .test_timeline import themed
 
 pytestmark = [
-    pytest.mark.browser, pytest.mark.kernel, pytest.mark.hermes, pytest.mark.flyte, pytest.mark.timeout(500),
-    pytest.mark.skipif(missing() is not None, reason=missing() or ""), *map(pytest.mark.filterwarnings, FOREIGN),
-]  # fmt: skip
+    pytest.mark.browser,
+    pytest.mark.kernel,
+    pytest.mark.hermes,
+    pytest.mark.flyte,
+    pytest.mark.timeout(500),
+    pytest.mark.skipif(missing() is not None, reason=missing() or ""),
+    *map(pytest.mark.filterwarnings, FOREIGN),
+]
 
 NAME = "promote.ipynb"
 SETUP, TOOLS, CARD, PROMOTE, ASKED, REFUSE, ALLOW, FORKED, COUNT, TAB, COUNTED = range(11)
 KEY = "sk-scripted-0123456789abcdef"
 
 CELLS = (
-    '''\
+    """\
 %load_ext hermes_nb
 import threading
 import flyte
@@ -43,7 +48,7 @@ from hermes_nb import Agent, Model, tool
 from hermes_nb.flyte import Flyte
 flyte.init(**INIT)
 cluster = Flyte(secrets={"HERMES_NB_MODEL_KEY": "model-key"}, allow=["loopback-model"])
-model = Model("scripted", "custom", "BASE_URL", "KEY")''',
+model = Model("scripted", "custom", "BASE_URL", "KEY")""",
     '''\
 table = {"Paris": 21, "Rome": 25}
 lock = threading.Lock()
@@ -60,7 +65,7 @@ analyst = Agent("analyst", "Be brief.", model, tools=[get_weather])''',
     "%%hermes run -a analyst\nWeather in Paris and in Rome?",
     """\
 from hermes_nb.errors import UsageError
-from hermes_nb.flyte import submission
+from hermes_nb.flyte.promotion import submission
 
 submit_plan = submission.submit_plan
 
@@ -427,8 +432,10 @@ def test_after_a_restart_it_is_dead(page: Page) -> None:
 def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
     page.notebook.save()
     saved = json.loads((page.browser.lab.root / NAME).read_text(encoding="utf-8"))
+    said, *_ = saved["cells"][PROMOTE]["outputs"]  # of the tool whose cell was mended
+    assert "".join(said["text"]) == "Agent 'analyst' was declared anew: tool get_weather redefined.\n"
     for cell in (CARD, PROMOTE):
-        (output,) = saved["cells"][cell]["outputs"]
+        *_, output = saved["cells"][cell]["outputs"]
         assert sorted(output["data"]) == ["text/html", "text/plain"]
         assert KEY not in json.dumps(output)
     forms = [output["data"] for output in saved["cells"][ASKED]["outputs"]]

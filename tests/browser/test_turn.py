@@ -54,6 +54,11 @@ BAD = """<script>document.title = 'pwned'</script> <img src=x onerror="document.
 ```"""
 
 
+LIVE_ROWS = """[...v.items.querySelectorAll('.hnbr-row')].map(row => [...row.children].map(e => e.textContent.trim()))"""
+SAVED_ROWS = """html => [...new DOMParser().parseFromString(html, 'text/html').querySelectorAll('.hnb-step')].map(row =>
+    [row.children[0], row.querySelector('summary, .hnb-one'), row.children[2]].map(e => e.textContent.trim()))"""
+
+
 def test_text_streams_into_the_widget(page: Page) -> None:
     asked = Hang("Ada and Barbara matter ", ANSWER)
     page.run(ASK, Call("top_customers", {"n": 2}), asked)
@@ -71,15 +76,28 @@ def test_text_streams_into_the_widget(page: Page) -> None:
     page.shoot(ASK, "finished")
 
 
-def test_a_tools_row_opens_to_arguments_result_and_plot(page: Page) -> None:
+def test_a_tools_row_opens_to_arguments_result_and_what_it_printed(page: Page) -> None:
+    assert page.js(ASK, "v.element.querySelector('.hnbr-step .hnbr-plots img').naturalWidth") > 50
     page.cell(ASK).get_by_text("top_customers").first.click()
-    page.wait(ASK, "v?.element.querySelector('.hnbr-tool[open] img')?.naturalWidth > 50")
+    page.wait(ASK, "v?.element.querySelector('.hnbr-step details[open] .hnbr-technical')")
     opened = page.js(ASK, "v.element.querySelector('.hnbr-opened').innerText")
-    assert '"n": 2' in opened
-    assert "Barbara" in opened
-    assert "looked at 2 customers" in opened
+    for part in ("n\t2", "customer\trevenue", "Barbara\t1010", "looked at 2 customers"):
+        assert part in opened
+    assert "<Figure" not in opened
+    assert page.cell(ASK).locator(".jp-OutputArea-child").count() == 1  # nothing of it below the answer
     page.shoot(ASK, "opened")
     page.cell(ASK).get_by_text("top_customers").first.click()
+
+
+def test_each_row_is_one_line_in_a_narrow_window_and_aligned_durations(page: Page) -> None:
+    page.notebook.page.set_viewport_size({"width": 480, "height": 1000})
+    try:
+        rows = page.js(ASK, "[...v.items.querySelectorAll('.hnbr-row')].map(r => r.getBoundingClientRect().height)")
+        assert rows
+        assert max(rows) <= 28
+        assert page.js(ASK, "v.items.scrollWidth <= v.items.clientWidth")
+    finally:
+        page.notebook.page.set_viewport_size({"width": 1400, "height": 1000})
 
 
 def test_code_goes_into_a_new_cell(page: Page) -> None:
@@ -140,7 +158,8 @@ def test_an_approval_is_a_click(page: Page) -> None:
     rows = page.js(APPROVE, "v.items.innerText")
     assert "3 rows of orders are gone" in rows
     assert "4 rows" not in rows
-    assert "denied" in rows
+    assert "denied by you" in rows
+    assert page.js(APPROVE, "v.items.children.length") == 3  # a row for each call, and the answer
 
 
 def test_always_is_asked_once(page: Page) -> None:
@@ -149,7 +168,7 @@ def test_always_is_asked_once(page: Page) -> None:
     page.button(ALWAYS, "Always").click(timeout=20_000)
     page.notebook.wait_idle(timeout_s=20)
     page.wait(ALWAYS, "v?.state.answer === 'Twice cleaned.'")
-    assert page.js(ALWAYS, "[...v.state.items.values()].filter(item => item.kind === 'wait').length") == 1
+    assert page.js(ALWAYS, "v.items.innerText").count("approved by you") == 1
     assert page.js(ALWAYS, "v.items.innerText").count("7 rows of orders are gone") == 2
     page.run(ALWAYS, call, Call("delete_rows", {"table": "orders", "n": 8}), Say("Cleaned once more."))
     page.button(ALWAYS, "Always").wait_for(timeout=20_000)  # other arguments are asked about
@@ -187,9 +206,33 @@ def test_a_failure_says_what_to_do_and_retry_asks_again(page: Page) -> None:
     page.wait(FAILED, "v?.state.head.status === 'error'", timeout_s=60)
     page.notebook.wait_idle()
     page.shoot(FAILED, "failed")
+    assert any("TurnFailedError" in error for error in page.notebook.error_outputs())
     page.model.extend([Say("Better now.")])
     page.button(FAILED, "Retry").click()
     page.wait(FAILED, "v?.state.head.status === 'ok' && v.state.answer === 'Better now.'")
+    gone = "c => c.model.type !== 'code' || c.model.outputs.toJSON().every(o => o.ename !== 'TurnFailedError')"
+    is_gone = f"() => jupyterapp.shell.currentWidget.content.widgets.every({gone})"
+    page.notebook.wait_for(is_gone, "the error that was retried away to go", timeout_s=10)
+    assert page.js(FAILED, "v.element.isConnected")
+    page.shoot(FAILED, "retried")
+    page.notebook.save()
+    saved = json.loads((page.browser.lab.root / NAME).read_text(encoding="utf-8"))["cells"][FAILED]["outputs"]
+    assert [output["output_type"] for output in saved] == ["display_data"]
+    assert "Better now." in json.dumps(saved)
+
+
+def test_saved_it_has_the_rows_it_had_live(page: Page) -> None:
+    live = {cell: page.js(cell, LIVE_ROWS) for cell in (ASK, APPROVE, QUESTION)}
+    page.notebook.save()
+    saved = json.loads((page.browser.lab.root / NAME).read_text(encoding="utf-8"))["cells"]
+    for cell, rows in live.items():
+        forms = next(o["data"] for o in saved[cell]["outputs"] if "text/html" in o.get("data", {}))
+        assert rows
+        assert page.notebook.page.evaluate(SAVED_ROWS, "".join(forms["text/html"])) == rows
+    asked = [output["data"] for output in saved[ASK]["outputs"]]
+    assert len(asked) == 1
+    for part in ('<img class="hnb-picture" src="data:image/png;base64,', "looked at 2 customers"):
+        assert part in "".join(asked[0]["text/html"])
 
 
 def test_fork_here_starts_a_conversation(page: Page) -> None:

@@ -18,7 +18,8 @@ NAME = "life.ipynb"
 SETUP, ASK, LONG, CPU, MANY, COST, CHAT, TALK, CALLS, GONE = range(10)
 N_DELTAS = 20_000
 CELLS = (
-    ANALYST + '''
+    ANALYST
+    + '''
 
 calls = []
 
@@ -78,9 +79,9 @@ def test_a_long_answer_fits_a_narrow_window(page: Page) -> None:
         page.notebook.page.wait_for_timeout(300)  # Lab fades
         assert findings(page.notebook, ".hnbr") == []
     themed(page.notebook, "light")
-    page.cell(LONG).get_by_text("Reasoning").click()
-    page.wait(LONG, "v.element.querySelector('.hnbr-reasoning[open] pre').textContent.includes('think about')")
-    page.cell(LONG).get_by_text("Reasoning").click()
+    page.cell(LONG).get_by_text("Thought").click()
+    page.wait(LONG, "v.element.querySelector('.hnbr-kind-thought details[open] pre').textContent.includes('think about')")
+    page.cell(LONG).get_by_text("Thought").click()
     page.notebook.command("application:toggle-left-area")
     page.notebook.page.set_viewport_size({"width": 520, "height": 1100})
     page.wait(LONG, "v.element.scrollWidth <= v.element.clientWidth + 1")

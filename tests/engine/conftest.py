@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import ChatRequest
+from hermes_nb.offline_model.endpoint import ChatRequest
 from hermes_nb.testing import ScriptedModel
 from tests.engine.rig import Worker
 

@@ -32,14 +32,24 @@ def main(base_url: str, home: str) -> None:
 
     schema = {"type": "object", "properties": {"x": {"type": "string"}}, "required": ["x"]}
     registry.register(
-        name="work", toolset="plain", schema={"name": "work", "description": "A tool.", "parameters": schema},
+        name="work",
+        toolset="plain",
+        schema={"name": "work", "description": "A tool.", "parameters": schema},
         handler=lambda args, **context: f"did {args['x']}",
-    )  # fmt: skip
+    )
     messages: list[dict[str, Any]] = []
     agent = AIAgent(
-        base_url=base_url, api_key="test-key-0123456789", provider="custom", model="scripted", quiet_mode=True, tool_delay=0,
-        enabled_toolsets=["plain"], skip_context_files=True, skip_memory=True, stream_delta_callback=lambda text: None,
-    )  # fmt: skip
+        base_url=base_url,
+        api_key="test-key-0123456789",
+        provider="custom",
+        model="scripted",
+        quiet_mode=True,
+        tool_delay=0,
+        enabled_toolsets=["plain"],
+        skip_context_files=True,
+        skip_memory=True,
+        stream_delta_callback=lambda text: None,
+    )
     agent.suppress_status_output = True
     for line in sys.stdin:
         turn = json.loads(line)

@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from hermes_nb.engine import wire
+from hermes_nb.environments import boot
 
+ENGINE = "HERMES_NB_TEST_ENGINE"  # set by the matrix, for the engine's tests on another Hermes
 ALLOWED = ("PATH", "HOME", "LANG", "TZ", "LD_LIBRARY_PATH")
 
 
@@ -32,9 +34,13 @@ class Worker:
     Args:
         folder: Where its home, journal and log go.
         environment: Variables besides the allow-list.
+        python: The interpreter, to which the engine goes over its pipe; None means what HERMES_NB_TEST_ENGINE names, else
+            the tests' own.
     """
 
-    def __init__(self, folder: Path, *, producer: str = "w1", environment: Mapping[str, str] = {}) -> None:
+    def __init__(
+        self, folder: Path, *, producer: str = "w1", environment: Mapping[str, str] = {}, python: str | None = None
+    ) -> None:
         self.folder = folder
         self.home = folder / "home"
         self.journal = folder / "journal.sqlite"
@@ -43,16 +49,27 @@ class Worker:
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
         env = {k: v for k, v in os.environ.items() if k in ALLOWED} | dict(environment)
+        files = ["--home", str(self.home), "--journal", str(self.journal), "--producer", producer, "--log", str(self.log)]
+        python = python or os.environ.get(ENGINE)
+        ends = ["--read-fd", str(read_there), "--write-fd", str(write_there)]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "hermes_nb.engine", "--read-fd", str(read_there), "--write-fd",
-                 str(write_there), "--home", str(self.home), "--journal", str(self.journal), "--producer", producer,
-                 "--log", str(self.log)],
-                env=env, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                pass_fds=(read_there, write_there), start_new_session=True,
-            )  # fmt: skip
+                [python, "-P", "-c", boot.BOOT, *files]
+                if python
+                else [sys.executable, "-P", "-m", "hermes_nb.engine", *ends, *files],
+                env=env,
+                cwd=folder,
+                stdin=read_there if python else subprocess.DEVNULL,
+                stdout=write_there if python else log,
+                stderr=log,
+                pass_fds=() if python else (read_there, write_there),
+                start_new_session=True,
+            )
         os.close(read_there)
         os.close(write_there)
+        if python:
+            with os.fdopen(os.dup(write_here), "wb") as pipe:
+                pipe.write(boot.preamble(python=sys.version_info[:2]))
         self._write_fd, self._read_fd = write_here, read_here
         self._sender = wire.Sender(write_here)
         self._turns = itertools.count(1)
@@ -88,12 +105,21 @@ class Worker:
             value = self.tools[message["name"]](**json.loads(message["arguments"] or "{}"))
             outcome = {"status": "ok", "result": value if isinstance(value, str) else json.dumps(value)}
         except Exception as exc:  # noqa: BLE001 - a tool's error is its result
-            outcome = {"status": "error", "result": json.dumps({"error": str(exc)}), "error": str(exc),
-                       "error_type": type(exc).__name__}  # fmt: skip
+            outcome = {
+                "status": "error",
+                "result": json.dumps({"error": str(exc)}),
+                "error": str(exc),
+                "error_type": type(exc).__name__,
+            }
         self.send(
-            "tool.result", turn_id=message["turn_id"], call_id=message["call_id"], result_chars=len(outcome["result"]),
-            started_at_unix_s=started, duration_ms=(time.monotonic() - at) * 1000, **outcome,
-        )  # fmt: skip
+            "tool.result",
+            turn_id=message["turn_id"],
+            call_id=message["call_id"],
+            result_chars=len(outcome["result"]),
+            started_at_unix_s=started,
+            duration_ms=(time.monotonic() - at) * 1000,
+            **outcome,
+        )
 
     def send(self, kind: str, **keys: Any) -> None:
         """One message to the worker."""
@@ -123,17 +149,33 @@ class Worker:
     def wait_event(self, kind: str, turn_id: str, timeout_s: float = 30, **data: Any) -> dict[str, Any]:
         """The first event of that kind in a turn."""
         return self.wait(
-            lambda m: m["kind"] == "event" and m["event"]["kind"] == kind and m["event"]["turn_id"] == turn_id
-            and all(m["event"]["data"].get(k) == v for k, v in data.items()),
+            lambda m: (
+                m["kind"] == "event"
+                and m["event"]["kind"] == kind
+                and m["event"]["turn_id"] == turn_id
+                and all(m["event"]["data"].get(k) == v for k, v in data.items())
+            ),
             timeout_s,
-        )["event"]  # fmt: skip
+        )["event"]
 
     def bind(self, base_url: str, *, agent_id: str = "a", is_awaited: bool = True, **agent: Any) -> dict[str, Any]:
         """Bind an agent on a scripted endpoint; the worker's answer."""
         n_before = len(self.messages)
         model = {"id": "scripted", "provider": "custom", "base_url": base_url, "api_key": "test-key-0123456789"}
-        self.send("bind", agent_id=agent_id, agent={"name": agent_id, "instructions": "", "model": model, "tools": [],
-                                                   "toolsets": [], "max_turns": None, "config": {}} | agent)  # fmt: skip
+        self.send(
+            "bind",
+            agent_id=agent_id,
+            agent={
+                "name": agent_id,
+                "instructions": "",
+                "model": model,
+                "tools": [],
+                "toolsets": [],
+                "max_turns": None,
+                "config": {},
+            }
+            | agent,
+        )
         if not is_awaited:
             return {}
         return self.wait(lambda m: m["kind"] in ("bound", "bind.failed") and m["agent_id"] == agent_id, at=n_before)
@@ -145,10 +187,23 @@ class Worker:
             self._allowing.add(turn_id)
         with self._changed:
             self._started_at[turn_id] = len(self.messages)
-        self.send("turn.start", **{
-            "turn_id": turn_id, "session_id": "s1", "agent_id": agent_id, "prompt": prompt, "history": [], "attempt": 1,
-            "date": "2026-01-15", "tools": [], "timeout_s": None, "runtime": "process", "n_prior_turns": 0, **keys,
-        })  # fmt: skip
+        self.send(
+            "turn.start",
+            **{
+                "turn_id": turn_id,
+                "session_id": "s1",
+                "agent_id": agent_id,
+                "prompt": prompt,
+                "history": [],
+                "attempt": 1,
+                "date": "2026-01-15",
+                "tools": [],
+                "timeout_s": None,
+                "runtime": "process",
+                "n_prior_turns": 0,
+                **keys,
+            },
+        )
         return turn_id
 
     def done(self, turn_id: str, timeout_s: float = 30) -> dict[str, Any]:

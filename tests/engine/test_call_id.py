@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from hermes_nb.engine.call_id import make_unique, used_in
-from hermes_nb.engine.endpoint import ToolCall
+from hermes_nb.engine.hermes.call_id import make_unique, used_in
+from hermes_nb.offline_model.endpoint import RequestedCall
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
 
-def test_an_id_used_before_gets_a_number() -> None:
-    calls = [SimpleNamespace(id=i) for i in ("c", "c", "d", "", None, "c_2")]
-    make_unique(calls, {"c"})
-    assert [c.id for c in calls] == ["c_2", "c_3", "d", "", None, "c_2_2"]
+def test_an_id_used_before_gets_a_number_and_none_gets_one() -> None:
+    calls = [SimpleNamespace(id=i) for i in ("c", "c", "d", "", None, "c_2", {"a": 1})]
+    make_unique(calls, {"c", "call_4"})
+    assert [c.id for c in calls] == ["c_2", "c_3", "d", "call_4_2", "call_5", "c_2_2", "call_7"]
     again = [SimpleNamespace(id=c.id) for c in calls]
     make_unique(again, {"c"})  # a replayed answer keeps its ids
     assert [c.id for c in again] == [c.id for c in calls]
@@ -32,7 +32,7 @@ def test_a_model_that_counts_anew_sees_each_result(shared: Worker, script: Scrip
     tools = [spec("step", args=["x"])]
     shared.tools["step"] = lambda x: f"result {x}"
     shared.bind(script.url, agent_id="counter", tools=tools)
-    calls = [[ToolCall("call_0", "step", json.dumps({"x": str(n)}))] for n in range(3)]
+    calls = [[RequestedCall("call_0", "step", json.dumps({"x": str(n)}))] for n in range(3)]
     script.in_turn(*calls, ["Done."])
     done = shared.run("go", agent_id="counter", tools=tools)
     assert done["text"] == "Done."

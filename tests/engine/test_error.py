@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import Cut, Raw, Refusal, ToolCall, Usage
+from hermes_nb.offline_model.endpoint import Cut, Raw, Refusal, RequestedCall, Usage
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -32,12 +32,20 @@ def test_429_then_success_shows_the_wait(worker: Worker, script: Script) -> None
     done = run(worker)
     assert done["text"] == "Fine."
     assert worker.kinds(done["turn_id"]) == [
-        "turn.started", "model.started", "model.retried", "model.completed", "turn.completed",
-    ]  # fmt: skip
+        "turn.started",
+        "model.started",
+        "model.retried",
+        "model.completed",
+        "turn.completed",
+    ]
     retried = worker.events(done["turn_id"], "model.retried")[0]
     assert retried["data"] == {
-        "reason": "slow down", "status_code": 429, "wait_s": 1.0, "n_retry": 1, "n_retries_max": 3,
-    }  # fmt: skip
+        "reason": "slow down",
+        "status_code": 429,
+        "wait_s": 1.0,
+        "n_retry": 1,
+        "n_retries_max": 3,
+    }
     assert retried["span_id"] == worker.events(done["turn_id"], "model.completed")[0]["span_id"]
 
 
@@ -158,7 +166,7 @@ def test_max_turns_ends_with_a_recorded_summary(shared: Worker, script: Script) 
     shared.bind(script.url, agent_id="limited", tools=tools, max_turns=2)
     shared.tools["step"] = lambda x: x
     usage = Usage({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
-    steps = [[ToolCall(n, "step", f'{{"x":"{n}"}}'), usage] for n in ("1", "2")]
+    steps = [[RequestedCall(n, "step", f'{{"x":"{n}"}}'), usage] for n in ("1", "2")]
     script.in_turn(*steps, ["In short.", usage])
     done = shared.run("go", agent_id="limited", tools=tools)
     assert (done["status"], done["text"], done["n_model_calls"]) == ("max_turns", "In short.", 3)
@@ -172,13 +180,32 @@ def test_max_turns_ends_with_a_recorded_summary(shared: Worker, script: Script) 
 
 
 @pytest.mark.parametrize(
+    "last",
+    [
+        [Refusal(500, b"boom", {})],
+        [Refusal(200, b'{"error": {"message": "No credits"}}', {"Content-Type": "application/json"})],
+        [Refusal(200, b"<html>x</html>", {"Content-Type": "text/html"})],
+        [Refusal(200, b'{"choices": [{"message": {"content": null}}]}', {"Content-Type": "application/json"})],
+    ],
+    ids=["refused", "error", "page", "empty"],
+)  # fmt: skip
+def test_a_summary_that_failed_is_no_answer(shared: Worker, script: Script, last: list[Any]) -> None:
+    tools = [spec("step", args=["x"])]
+    shared.bind(script.url, agent_id="limited", tools=tools, max_turns=1)
+    shared.tools["step"] = lambda x: x
+    script.in_turn([RequestedCall("1", "step", '{"x":"1"}')], last)
+    done = shared.run("go", agent_id="limited", tools=tools)
+    assert (done["status"], done["text"]) == ("max_turns", "")
+
+
+@pytest.mark.parametrize(
     ("agent", "error_type", "said"),
     [
         ({"toolsets": ["terminal", "nope"]}, "UnknownNameError", "no toolset 'nope'. Known: browser,"),
         ({"tools": [spec("terminal")]}, "ToolNameError", "'terminal' of its own"),
         ({"tools": [spec("todo")]}, "ToolNameError", "'todo' of its own"),
-        ({"model": {"id": "m", "provider": "nonsense"}}, "ModelError", "no provider 'nonsense'. Known:"),
-        ({"model": {"id": "m", "provider": "opnrouter"}}, "ModelError", "'opnrouter'. Did you mean 'openrouter'? Known:"),
+        ({"model": {"id": "m", "provider": "nonsense"}}, "ModelError", "no provider 'nonsense'."),
+        ({"model": {"id": "m", "provider": "opnrouter"}}, "ModelError", "'opnrouter'. Did you mean 'openrouter'?"),
         ({"model": {"id": "m", "provider": "openrouter"}}, "ModelAuthError", "No key for provider 'openrouter'"),
         ({"model": {"id": "m", "provider": "custom"}}, "UsageError", "without a base_url"),
     ],

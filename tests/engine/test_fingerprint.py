@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.fingerprint import fingerprint, with_date, with_prompts
+from hermes_nb.engine.durability.fingerprint import fingerprint, with_date, with_prompts
 
 SYSTEM = """You are Hermes.
 
@@ -24,9 +24,15 @@ Answer from the data."""
 
 
 FACTS = {
-    "release": "6.1.0", "home": "/u/ann", "cwd": "/u/ann/work", "hermes_home": "/u/ann/.hermes", "toolchain": "",
-    "day": "Sunday, November 29, 2026", "model": "m", "provider": "custom",
-}  # fmt: skip
+    "release": "6.1.0",
+    "home": "/u/ann",
+    "cwd": "/u/ann/work",
+    "hermes_home": "/u/ann/.hermes",
+    "toolchain": "",
+    "day": "Sunday, November 29, 2026",
+    "model": "m",
+    "provider": "custom",
+}
 
 
 def request(facts: Mapping[str, str] = MappingProxyType({}), **more: Any) -> dict[str, Any]:

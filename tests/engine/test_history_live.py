@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import ChatRequest, Reasoning, ToolCall, Wait
 from hermes_nb.model.event import Event
 from hermes_nb.model.history import messages
+from hermes_nb.offline_model.endpoint import ChatRequest, Reasoning, RequestedCall, Wait
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -35,19 +35,23 @@ def history(worker: Worker) -> list[dict[str, Any]]:
 # No id twice: there Hermes by itself loses the result (test_call_id).
 TURNS: list[tuple[str, list[list[Any]]]] = [
     ("plain", [["  Hello.\n"]]),
-    ("one tool", [["Let me see. ", ToolCall("c1", "work", X)], ["Done."]]),
+    ("one tool", [["Let me see. ", RequestedCall("c1", "work", X)], ["Done."]]),
     (
         "a batch, and one more call",
         [
-            [ToolCall("c2", "work", X), ToolCall("c3", "work", '{"x": "2", "y": 0}'), ToolCall("c4", "work", '{"x": "☃"}')],
-            [ToolCall("c5", "work", '{"x":"2"}')],
+            [
+                RequestedCall("c2", "work", X),
+                RequestedCall("c3", "work", '{"x": "2", "y": 0}'),
+                RequestedCall("c4", "work", '{"x": "☃"}'),
+            ],
+            [RequestedCall("c5", "work", '{"x":"2"}')],
             ["Done."],
         ],
     ),
-    ("reasoning", [[Reasoning("Hm."), ToolCall("c6", "work", X)], [Reasoning("So."), "Done."]]),
-    ("an unknown tool", [[ToolCall("c7", "wrok_unknown", X), ToolCall("c8", "work", X)], ["Done."]]),
+    ("reasoning", [[Reasoning("Hm."), RequestedCall("c6", "work", X)], [Reasoning("So."), "Done."]]),
+    ("an unknown tool", [[RequestedCall("c7", "wrok_unknown", X), RequestedCall("c8", "work", X)], ["Done."]]),
     ("an empty reply, asked again", [[""], ["Yes."]]),
-    ("arguments cut off", [[ToolCall("c9", "work", '{"x": ')], ["Yes."]]),
+    ("arguments cut off", [[RequestedCall("c9", "work", '{"x": ')], ["Yes."]]),
     ("last", [["Bye."]]),
 ]
 
@@ -58,8 +62,12 @@ def test_each_next_request_equals_that_of_a_session_that_never_ended(spawn: Spaw
     prompts = [{"prompt": prompt, "keep": True} for prompt, _ in TURNS]
     plain = subprocess.run(
         [sys.executable, "-P", str(Path(__file__).with_name("plain.py")), script.url, str(tmp_path / "plain")],
-        input="\n".join(map(json.dumps, prompts)), text=True, capture_output=True, timeout=60, check=False,
-    )  # fmt: skip
+        input="\n".join(map(json.dumps, prompts)),
+        text=True,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
     assert plain.returncode == 0, plain.stderr[-2000:]
     theirs = [conversation(r) for r in script.requests]
     script.in_turn(*answers)
@@ -93,7 +101,7 @@ def test_a_prompt_after_a_stopped_one_is_its_own(shared: Worker, script: Script)
 
 def test_a_turn_stopped_in_a_tool_is_followed_by_a_well_formed_request(shared: Worker, script: Script) -> None:
     shared.bind(script.url, agent_id="mid", tools=TOOLS)
-    script.in_turn(["I look. ", ToolCall("c1", "work", X), ToolCall("c2", "work", '{"x":"2"}')])
+    script.in_turn(["I look. ", RequestedCall("c1", "work", X), RequestedCall("c2", "work", '{"x":"2"}')])
     turn_id = shared.start("go", agent_id="mid", session_id="mid", tools=TOOLS)
     shared.wait_kind("tool.call", turn_id=turn_id)
     shared.send("turn.stop", turn_id=turn_id, reason="user")

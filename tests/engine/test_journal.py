@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_nb.engine.journal import Journal, JournalError, Response, ToolResult
+from hermes_nb.engine.durability.journal import Journal, JournalError, Response, ToolResult
 from hermes_nb.model.event import Event
 
 
@@ -44,7 +44,7 @@ def test_tool_results_are_kept_by_turn_and_call(tmp_path: Path) -> None:
 def test_what_was_committed_survives_a_kill(tmp_path: Path) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from hermes_nb.engine.journal import Journal, Response\n"
+        "from hermes_nb.engine.durability.journal import Journal, Response\n"
         "from hermes_nb.model.event import Event\n"
         "journal = Journal(Path(sys.argv[1]), 'w')\n"
         "e = Event(1, 'w', 1, 1.0, 's', 't', 'x', None, 1, 'warning', {})\n"
@@ -69,6 +69,19 @@ def test_a_journal_that_cannot_be_written_says_which_and_writes_nothing(tmp_path
     other.execute("DROP TRIGGER full")
     journal.commit([event(1)])
     other.close()
+    journal.close()
+
+
+def test_a_full_disk_is_said_to_be_full_and_goes_on_once_there_is_space(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", "w")
+    journal.commit([event(1)])
+    journal._db.execute("PRAGMA max_page_count = 1")  # the size it has: sqlite then rolls back itself, as on a full disk
+    with pytest.raises(JournalError, match=r"j can't be written: the disk is full\. Free space"):
+        journal.commit([event(2, text="x" * 90_000)], kept=Response("t", "f", 0, 1, {"text": "x" * 90_000}))
+    journal._db.execute("PRAGMA max_page_count = 1000000")
+    journal.commit([event(3)])
+    assert [e.seq for e in journal.events("t")] == [1, 3]
+    assert journal.responses("t") == {}
     journal.close()
 
 

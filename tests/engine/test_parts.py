@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine import outcome, reply
-from hermes_nb.engine.bootstrap import merged, secrets_in
-from hermes_nb.engine.delta import DeltaPump
-from hermes_nb.engine.journal import Journal, JournalError
-from hermes_nb.engine.outbox import Outbox
-from hermes_nb.engine.question import Questions
-from hermes_nb.engine.reach import Reach
-from hermes_nb.engine.recorder import Recorder
-from hermes_nb.engine.tally import Tally
-from hermes_nb.engine.toolbox import is_object, same_arguments, spread_duplicates
+from hermes_nb.engine.accounting.usage import UsageCounter
+from hermes_nb.engine.durability.delta_batcher import DeltaPump
+from hermes_nb.engine.durability.event_writer import EventWriter
+from hermes_nb.engine.durability.journal import Journal, JournalError
+from hermes_nb.engine.durability.recorder import Recorder
+from hermes_nb.engine.hermes import outcome, reply, verdict
+from hermes_nb.engine.hermes.bootstrap import merged, secrets_in
+from hermes_nb.engine.hermes.human_input import HumanInput
+from hermes_nb.engine.hermes.reachability import Reachability
+from hermes_nb.engine.hermes.reply import is_object
+from hermes_nb.engine.tool_executor import same_arguments, spread_duplicates
 from hermes_nb.model.mask import Masker
 
-MODEL = outcome.Model("gpt", "openai-api", "https://api.openai.com/v1")
+MODEL = outcome.ModelIdentity("gpt", "openai-api", "https://api.openai.com/v1")
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ def sent() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def recorder(sent: list[dict[str, Any]], tmp_path: Path) -> Recorder:
-    outbox = Outbox("w", Journal(tmp_path / "j", "w"), lambda kind, **keys: sent.append(keys["event"]), Masker())
+    outbox = EventWriter("w", Journal(tmp_path / "j", "w"), lambda kind, **keys: sent.append(keys["event"]), Masker())
     return Recorder(outbox, DeltaPump(), session_id="s", turn_id="t", attempt=1)
 
 
@@ -41,7 +42,7 @@ def recorder(sent: list[dict[str, Any]], tmp_path: Path) -> Recorder:
 
 
 def test_an_address_that_answers_is_not_tried_twice() -> None:
-    reach = Reach(patience_s=5)
+    reach = Reachability(patience_s=5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
         silent: list[str] = []
@@ -58,7 +59,7 @@ def test_an_address_that_answers_is_not_tried_twice() -> None:
 
 
 def test_silence_is_told_once_and_an_ended_watch_tells_nothing() -> None:
-    reach = Reach(patience_s=0.05)
+    reach = Reachability(patience_s=0.05)
     told = threading.Event()
     reach.watch("http://127.0.0.1:9/v1", lambda text: told.set())  # refused: not the probe's business to say
     assert told.wait(2)
@@ -71,7 +72,7 @@ def test_nothing_is_tried_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
     silent: list[str] = []
     n_before = threading.active_count()
-    Reach(patience_s=0.01).watch("https://example.org/v1", silent.append)
+    Reachability(patience_s=0.01).watch("https://example.org/v1", silent.append)
     assert threading.active_count() == n_before
 
 
@@ -79,7 +80,7 @@ def test_nothing_is_tried_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_cost_that_is_not_whole_is_not_given() -> None:
-    tally = Tally()
+    tally = UsageCounter()
     tally.count_model_call({"input_tokens": 1, "output_tokens": 1}, 0.5)
     assert tally.totals() == {"usage": {"input_tokens": 1, "output_tokens": 1}, "cost_usd": 0.5}
     tally.count_model_call(None, None)
@@ -87,8 +88,8 @@ def test_a_cost_that_is_not_whole_is_not_given() -> None:
 
 
 def test_work_that_was_delegated_counts_for_who_delegated() -> None:
-    whole = Tally()
-    part = Tally(whole)
+    whole = UsageCounter()
+    part = UsageCounter(whole)
     part.count_model_call({"input_tokens": 2}, 0.25)
     part.count_tool_call()
     part.count_helper({"usage": {"input_tokens": 3}, "cost_usd": 0.25})
@@ -101,11 +102,21 @@ def test_work_that_was_delegated_counts_for_who_delegated() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "result"),
-    [("once", "once"), ("yes", "once"), (True, "once"), ("session", "once"), ("always", "once"), ("deny", "deny"),
-     (False, "deny"), ("", "deny"), (None, "deny"), ({"x": 1}, "deny")],
-)  # fmt: skip
+    [
+        ("once", "once"),
+        ("yes", "once"),
+        (True, "once"),
+        ("session", "once"),
+        ("always", "once"),
+        ("deny", "deny"),
+        (False, "deny"),
+        ("", "deny"),
+        (None, "deny"),
+        ({"x": 1}, "deny"),
+    ],
+)
 def test_only_a_clear_yes_approves(recorder: Recorder, sent: list[dict[str, Any]], answer: Any, result: str) -> None:
-    questions = Questions(recorder)
+    questions = HumanInput(recorder)
     got: list[str] = []
     asking = threading.Thread(target=lambda: got.append(questions.approve("rm -rf /", "dangerous", allow_permanent=True)))
     asking.start()
@@ -119,7 +130,7 @@ def test_only_a_clear_yes_approves(recorder: Recorder, sent: list[dict[str, Any]
 
 
 def test_when_nobody_can_answer_nothing_is_approved(recorder: Recorder) -> None:
-    questions = Questions(recorder)
+    questions = HumanInput(recorder)
     questions.close()
     assert questions.approve("rm -rf /", "dangerous") == "deny"
     assert questions.clarify("Which?", ["a"]) == "The user gave no answer."
@@ -143,14 +154,12 @@ class Status(Exception):
         (Status(529), "ModelError", "failed (HTTP 529)", "again"),
         ("HTTP 503: overloaded", "ModelError", "failed (HTTP 503)", "again"),
         (outcome.Unreachable("refused"), "ModelUnreachableError", "api.openai.com:443", "base_url"),
-        (JournalError("disk full"), "StoreError", "disk full", "run again"),
+        (JournalError("disk full"), "StoreError", "disk full", "unrecorded"),
         (KeyError("x"), "KeyError", "x", ""),
-        ("The model gave no answer.", "ModelError", "no answer", "Ask"),
+        (verdict.GivenUp(verdict.EMPTY), "ModelError", "no answer", "Ask"),
     ],
 )
-def test_failures_name_the_thing_and_the_cure(
-    recorder: Recorder, error: Any, error_type: str, said: str, hint: str
-) -> None:
+def test_failures_name_the_thing_and_the_cure(recorder: Recorder, error: Any, error_type: str, said: str, hint: str) -> None:
     end = outcome.failed(error, recorder, MODEL)
     assert (end.status, end.error_type) == ("failed", error_type)
     assert said in end.error
@@ -223,10 +232,10 @@ def test_secrets_in_a_config_are_found() -> None:
 
 
 def test_a_python_that_hermes_does_not_support_is_named(monkeypatch):
-    from hermes_nb.engine import bootstrap
+    from hermes_nb.engine.hermes import bootstrap
 
-    assert "%pip install 'hermes-agent>=0.19,<0.20'" in bootstrap._cure()
+    assert "%hermes engine install" in bootstrap._cure()
     monkeypatch.setattr(bootstrap.sys, "version_info", (3, 14, 0, "final", 0))
     monkeypatch.setattr(bootstrap.sys, "version", "3.14.0 (main)")
     said = bootstrap._cure()
-    assert said.startswith("hermes-agent 0.19 supports Python 3.11 to 3.13, and this is 3.14.0. Start the notebook with")
+    assert said.startswith("hermes-agent 0.19 supports Python 3.11 to 3.13, and this is 3.14.0. %hermes engine install")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import ChatRequest, Reasoning, Refusal, ToolCall, Usage
+from hermes_nb.offline_model.endpoint import ChatRequest, Reasoning, Refusal, RequestedCall, Usage
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -21,8 +21,8 @@ Spawn = Callable[..., Worker]
 TOOLS = [spec("step", args=["x"])]
 
 
-def step(n: int) -> ToolCall:
-    return ToolCall(f"c{n}", "step", json.dumps({"x": str(n)}))
+def step(n: int) -> RequestedCall:
+    return RequestedCall(f"c{n}", "step", json.dumps({"x": str(n)}))
 
 
 def commit(folder: Path) -> None:
@@ -64,8 +64,9 @@ def test_a_killed_turn_repeats_no_recorded_call(spawn: Spawn, script: Script, tm
         assert not {"usage", "duration_ms", "cost_usd"} & set(replayed["data"])
     tools = second.events(turn_id, "tool.completed")
     assert [(e["data"].get("replayed", False), e["data"]["result"]) for e in tools] == [
-        (True, "first 1"), (False, "second 2"),
-    ]  # fmt: skip
+        (True, "first 1"),
+        (False, "second 2"),
+    ]
     assert "duration_ms" not in tools[0]["data"]
     assert {e["attempt"] for e in second.events(turn_id)} == {2}
     assert not second.events(turn_id, "model.started")[0]["data"].get("replayed")
@@ -112,8 +113,9 @@ def test_what_came_whole_is_answered_from_the_journal_too(spawn: Spawn, script: 
     assert (again["status"], again["text"], len(script.requests)) == ("completed", "Half", 0)
     told = second.events("t", "model.completed")
     assert [(e["data"]["replayed"], e["data"].get("usage"), e["data"].get("duration_ms")) for e in told] == [
-        (True, None, None), (True, None, None),
-    ]  # fmt: skip
+        (True, None, None),
+        (True, None, None),
+    ]
     assert second.events("t", "model.delta") == []
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hermes_nb.engine.tool_schema import garbled, restored
+from hermes_nb.engine.hermes.tool_schema import garbled, restored
 from hermes_nb.model.toolspec import ToolSpec
 
 SCHEMA = {
@@ -34,9 +34,14 @@ def test_defaults_reach_the_model_as_they_were_and_hermes_still_garbles_them(tmp
 
     sent = [{"type": "function", "function": {"name": "pick", "description": "", "parameters": SCHEMA}}]
     done = subprocess.run(
-        [sys.executable, "-P", "-c", SANITIZE], input=json.dumps(sent), capture_output=True, text=True, check=True,
-        env={"HERMES_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, cwd=tmp_path,
-    )  # fmt: skip
+        [sys.executable, "-P", "-c", SANITIZE],
+        input=json.dumps(sent),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"HERMES_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        cwd=tmp_path,
+    )
     theirs = json.loads(done.stdout.splitlines()[-1])
     parameters = theirs[0]["function"]["parameters"]
     assert parameters["properties"]["names"]["default"] != ["a", "b"]  # when this fails, tool_schema.py is no longer needed

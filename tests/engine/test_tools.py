@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.engine.endpoint import Gate, ToolCall, Usage, Wait
+from hermes_nb.offline_model.endpoint import Gate, RequestedCall, Usage, Wait
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -35,7 +35,7 @@ def test_two_agents_with_a_tool_of_one_name_do_not_meet(shared: Worker, script: 
             return ["Done."]
         asked.wait()
         (argument,) = request.tools[0]["parameters"]["properties"]
-        return [ToolCall("c", "shared_name", json.dumps({argument: request.tools[0]["description"]}))]
+        return [RequestedCall("c", "shared_name", json.dumps({argument: request.tools[0]["description"]}))]
 
     script.answer = answer
     shared.tools["shared_name"] = lambda **given: given
@@ -70,7 +70,7 @@ def test_identical_calls_of_a_batch_all_run(shared: Worker, script: Script) -> N
     shared.bind(script.url, agent_id="dup", tools=tools)
     count = iter("123")
     shared.tools["count_up"] = lambda x: next(count)
-    script.in_turn([ToolCall(f"c{i}", "count_up", X1) for i in range(3)], ["Done."])
+    script.in_turn([RequestedCall(f"c{i}", "count_up", X1) for i in range(3)], ["Done."])
     done = shared.run("x", agent_id="dup", tools=tools)
     assert done["status"] == "completed"
     assert results(script) == ["1", "2", "3"]
@@ -90,7 +90,7 @@ def test_calls_that_may_overlap_do_and_results_keep_their_order(shared: Worker, 
         return x
 
     shared.tools["meet"] = meet
-    script.in_turn([ToolCall(f"c{i}", "meet", json.dumps({"x": str(i)})) for i in range(4)], ["Done."])
+    script.in_turn([RequestedCall(f"c{i}", "meet", json.dumps({"x": str(i)})) for i in range(4)], ["Done."])
     done = shared.run("x", agent_id="par", tools=tools)
     assert done["status"] == "completed"
     assert results(script) == ["0", "1", "2", "3"]
@@ -112,7 +112,7 @@ def test_other_calls_wait_for_their_turn(shared: Worker, script: Script) -> None
     shared.tools["one_at_a_time"] = lambda x: run("s", x)
     shared.tools["free"] = lambda x: run("p", x)
     batch = [("free", "1"), ("one_at_a_time", "2"), ("free", "3"), ("free", "4"), ("one_at_a_time", "5")]
-    script.in_turn([ToolCall(f"c{x}", n, json.dumps({"x": x})) for n, x in batch], ["Done."])
+    script.in_turn([RequestedCall(f"c{x}", n, json.dumps({"x": x})) for n, x in batch], ["Done."])
     assert shared.run("x", agent_id="seq", tools=tools)["status"] == "completed"
     assert log[:4] == ["+p1", "-p1", "+s2", "-s2"]
     assert set(log[4:6]) == {"+p3", "+p4"}
@@ -125,22 +125,31 @@ def test_arguments_reach_the_kernel_as_the_model_wrote_them(shared: Worker, scri
     tools = [spec("raw_args")]
     shared.bind(script.url, agent_id="raw", tools=tools)
     shared.tools["raw_args"] = lambda **given: "ok"
-    script.in_turn([ToolCall("c", "raw_args", raw)], ["Done."])
+    script.in_turn([RequestedCall("c", "raw_args", raw)], ["Done."])
     turn_id = shared.run("x", agent_id="raw", tools=tools)["turn_id"]
     assert shared.wait_kind("tool.call", turn_id=turn_id)["arguments"] == raw
-    assert shared.events(turn_id, "tool.completed")[0]["data"]["arguments"] == raw
+    assert shared.events(turn_id, "tool.started")[0]["data"]["arguments"] == raw
+    assert "arguments" not in shared.events(turn_id, "tool.completed")[0]["data"]  # they may be megabytes
 
 
 def test_a_tool_s_error_is_its_result(shared: Worker, script: Script) -> None:
     tools = [spec("fails")]
     shared.bind(script.url, agent_id="err", tools=tools)
-    script.in_turn([ToolCall("c", "fails", "{}")], ["Sorry."])
+    script.in_turn([RequestedCall("c", "fails", "{}")], ["Sorry."])
     turn_id = shared.start("x", agent_id="err", tools=tools)
     call = shared.wait_kind("tool.call", turn_id=turn_id)
     shared.send(
-        "tool.result", turn_id=turn_id, call_id=call["call_id"], status="error", result="no such row", result_chars=11,
-        error_type="KeyError", error="no such row", started_at_unix_s=5.0, duration_ms=7.0,
-    )  # fmt: skip
+        "tool.result",
+        turn_id=turn_id,
+        call_id=call["call_id"],
+        status="error",
+        result="no such row",
+        result_chars=11,
+        error_type="KeyError",
+        error="no such row",
+        started_at_unix_s=5.0,
+        duration_ms=7.0,
+    )
     assert shared.done(turn_id)["text"] == "Sorry."
     assert results(script) == ["no such row"]
     data = shared.events(turn_id, "tool.completed")[0]["data"]
@@ -152,24 +161,22 @@ def test_bad_arguments_and_unknown_names_never_reach_the_kernel(shared: Worker, 
     tools = [spec("real", args=["x"])]
     shared.bind(script.url, agent_id="strict", tools=tools)
     shared.tools["real"] = lambda x: x
-    script.in_turn([ToolCall("c1", "unreal_thing", X1), ToolCall("c2", "real", X1)], ["Done."])
+    script.in_turn([RequestedCall("c1", "unreal_thing", X1), RequestedCall("c2", "real", X1)], ["Done."])
     turn_id = shared.run("x", agent_id="strict", tools=tools)["turn_id"]
     ended = {e["data"]["tool_call_id"]: e["data"] for e in shared.events(turn_id, "tool.completed")}
     assert (ended["c1"]["status"], ended["c2"]["status"]) == ("skipped", "ok")
     assert "does not exist" in ended["c1"]["result"]
-    script.in_turn([ToolCall("c3", "real", '{"x": ')], ["Done."])
+    script.in_turn([RequestedCall("c3", "real", '{"x": ')], ["Done."])
     turn_id = shared.run("x", agent_id="strict", tools=tools)["turn_id"]
     (data,) = (e["data"] for e in shared.events(turn_id, "tool.completed"))
-    assert (data["status"], data["error"]) == (
-        "skipped", "The arguments are not a JSON object; the model was asked again."
-    )  # fmt: skip
+    assert (data["status"], data["error"]) == ("skipped", "The arguments are not a JSON object; the model was asked again.")
 
 
 def test_a_large_result_is_not_cut_by_hermes(shared: Worker, script: Script) -> None:
     tools = [spec("large")]
     shared.bind(script.url, agent_id="large", tools=tools)
     shared.tools["large"] = lambda: "y" * 150_000
-    script.in_turn([ToolCall("c", "large", "{}")], ["Done."])
+    script.in_turn([RequestedCall("c", "large", "{}")], ["Done."])
     shared.run("x", agent_id="large", tools=tools)
     assert results(script) == ["y" * 150_000]
 
@@ -179,7 +186,7 @@ def test_agents_files_near_a_path_argument_are_not_pulled_in(shared: Worker, scr
     tools = [spec("look", args=["path"])]
     shared.bind(script.url, agent_id="look", tools=tools)
     shared.tools["look"] = lambda path: "seen"
-    script.in_turn([ToolCall("c", "look", json.dumps({"path": str(tmp_path / "x.csv")}))], ["Done."])
+    script.in_turn([RequestedCall("c", "look", json.dumps({"path": str(tmp_path / "x.csv")}))], ["Done."])
     shared.run("x", agent_id="look", tools=tools)
     assert results(script) == ["seen"]
 
@@ -192,7 +199,7 @@ def test_steering_during_a_tool_is_heard(shared: Worker, script: Script) -> None
     shared.bind(script.url, agent_id="steer", tools=tools)
     gate = threading.Event()
     shared.tools["wait_here"] = lambda: str(gate.wait(10))
-    script.in_turn([ToolCall("c", "wait_here", "{}")], ["Brief."])
+    script.in_turn([RequestedCall("c", "wait_here", "{}")], ["Brief."])
     turn_id = shared.start("x", agent_id="steer", tools=tools)
     shared.wait_kind("tool.call", turn_id=turn_id)
     shared.send("turn.steer", turn_id=turn_id, text="be brief")
@@ -230,7 +237,7 @@ def test_a_dangerous_command_runs_only_when_approved(
     victim = tmp_path / "victim"
     victim.mkdir()
     shared.bind(script.url, agent_id="shell", toolsets=["terminal"])
-    script.in_turn([ToolCall("c", "terminal", json.dumps({"command": f"rm -rf {victim}"}))], ["Done."])
+    script.in_turn([RequestedCall("c", "terminal", json.dumps({"command": f"rm -rf {victim}"}))], ["Done."])
     turn_id = shared.start("x", agent_id="shell", session_id=f"s-{answer}")
     asked = shared.wait_event("approval.requested", turn_id)["data"]
     assert str(victim) in asked["arguments"]
@@ -250,7 +257,7 @@ def test_an_agent_s_config_cannot_switch_approval_off(shared: Worker, script: Sc
     victim = tmp_path / "victim"
     victim.mkdir()
     shared.bind(script.url, agent_id="bold", toolsets=["terminal"], config={"approvals": {"mode": "off"}})
-    script.in_turn([ToolCall("c", "terminal", json.dumps({"command": f"rm -rf {victim}"}))], ["Done."])
+    script.in_turn([RequestedCall("c", "terminal", json.dumps({"command": f"rm -rf {victim}"}))], ["Done."])
     turn_id = shared.start("x", agent_id="bold", session_id="bold")
     asked = shared.wait_event("approval.requested", turn_id)["data"]
     shared.send("answer", turn_id=turn_id, request_id=asked["request_id"], answer="deny")
@@ -261,7 +268,7 @@ def test_an_agent_s_config_cannot_switch_approval_off(shared: Worker, script: Sc
 def test_a_script_of_the_model_is_asked_about_each_time(shared: Worker, script: Script) -> None:
     shared.bind(script.url, agent_id="coder", toolsets=["code_execution"])
     for code, answer, said in (("print(6 * 7)", "always", "42"), ("print(6 * 8)", "deny", "not allowed")):
-        script.in_turn([ToolCall("c", "execute_code", json.dumps({"code": code}))], ["Done."])
+        script.in_turn([RequestedCall("c", "execute_code", json.dumps({"code": code}))], ["Done."])
         turn_id = shared.start("x", agent_id="coder", session_id="coder")
         asked = shared.wait_event("approval.requested", turn_id)["data"]
         assert (asked["name"], asked["arguments"]) == ("execute_code", code)
@@ -276,7 +283,7 @@ def test_one_command_that_was_allowed_allows_no_other_of_its_kind(shared: Worker
     for victim in victims:
         victim.mkdir()
     shared.bind(script.url, agent_id="twice", toolsets=["terminal"])
-    calls = [ToolCall(v.name, "terminal", json.dumps({"command": f"rm -rf {v}"})) for v in victims]
+    calls = [RequestedCall(v.name, "terminal", json.dumps({"command": f"rm -rf {v}"})) for v in victims]
     script.in_turn([calls[0]], [calls[1]], ["Done."])
     turn_id = shared.start("x", agent_id="twice", session_id="twice")
     for victim, answer in zip(victims, ("always", "deny"), strict=True):
@@ -290,8 +297,13 @@ def test_one_command_that_was_allowed_allows_no_other_of_its_kind(shared: Worker
 
 @pytest.mark.parametrize(
     "command",
-    ["R=rm; $R -rf {}", "tar --remove-files -cf /dev/null {}", "ls {}", "unlink {}/x",
-     "printf 'rm -rf {}' > s.sh; . ./s.sh"],
+    [
+        "R=rm; $R -rf {}",
+        "tar --remove-files -cf /dev/null {}",
+        "ls {}",
+        "unlink {}/x",
+        "printf 'rm -rf {}' > s.sh; . ./s.sh",
+    ],
 )
 def test_every_command_is_asked_about_whatever_it_looks_like(
     shared: Worker, script: Script, tmp_path: Path, command: str
@@ -300,7 +312,7 @@ def test_every_command_is_asked_about_whatever_it_looks_like(
     victim.mkdir()
     (victim / "x").touch()
     shared.bind(script.url, agent_id="sly", toolsets=["terminal"])
-    script.in_turn([ToolCall("c", "terminal", json.dumps({"command": command.format(victim)}))], ["Done."])
+    script.in_turn([RequestedCall("c", "terminal", json.dumps({"command": command.format(victim)}))], ["Done."])
     turn_id = shared.start("x", agent_id="sly", session_id="sly")
     asked = shared.wait_event("approval.requested", turn_id)["data"]
     assert asked["arguments"] == command.format(victim)
@@ -314,9 +326,9 @@ def test_files_are_written_and_read_elsewhere_only_when_allowed(shared: Worker, 
     secret.write_text("hidden treasure")
     shared.bind(script.url, agent_id="clerk", toolsets=["file"])
     calls = [
-        ToolCall("a", "read_file", json.dumps({"path": str(secret)})),
-        ToolCall("b", "write_file", json.dumps({"path": str(secret), "content": "gone"})),
-        ToolCall("c", "patch", json.dumps({"path": str(secret), "old_string": "hidden", "new_string": "no"})),
+        RequestedCall("a", "read_file", json.dumps({"path": str(secret)})),
+        RequestedCall("b", "write_file", json.dumps({"path": str(secret), "content": "gone"})),
+        RequestedCall("c", "patch", json.dumps({"path": str(secret), "old_string": "hidden", "new_string": "no"})),
     ]
     for call in calls:
         script.in_turn([call], ["Done."])
@@ -332,10 +344,10 @@ def test_files_are_written_and_read_elsewhere_only_when_allowed(shared: Worker, 
 def test_the_model_s_question_is_answered(shared: Worker, script: Script) -> None:
     shared.bind(script.url, agent_id="asker", toolsets=["clarify"])
     question = json.dumps({"question": "Which?", "choices": ["a", "b"]})
-    script.in_turn([ToolCall("c", "clarify", question)], ["Done."])
+    script.in_turn([RequestedCall("c", "clarify", question)], ["Done."])
     turn_id = shared.start("x", agent_id="asker")
     asked = shared.wait_event("clarify.requested", turn_id)["data"]
-    assert (asked["question"], asked["choices"]) == ("Which?", ["a", "b"])
+    assert (asked["question"], [choice[0] for choice in asked["choices"]]) == ("Which?", ["a", "b"])
     shared.send("answer", turn_id=turn_id, request_id=asked["request_id"], answer="b")
     assert shared.done(turn_id)["status"] == "completed"
     assert json.loads(results(script)[0])["user_response"] == "b"
@@ -345,9 +357,7 @@ def test_built_in_tools_side_by_side_are_recorded_once(shared: Worker, script: S
     for name in "ab":
         (shared.folder / name).write_text(name)
     shared.bind(script.url, agent_id="reader", toolsets=["file"])
-    script.in_turn(
-        [ToolCall(f"c{n}", "read_file", json.dumps({"path": n})) for n in "ab"], ["Done."]
-    )
+    script.in_turn([RequestedCall(f"c{n}", "read_file", json.dumps({"path": n})) for n in "ab"], ["Done."])
     done = shared.run("x", agent_id="reader")
     for kind in ("tool.started", "tool.completed"):
         assert sorted(e["data"]["tool_call_id"] for e in shared.events(done["turn_id"], kind)) == ["ca", "cb"]
@@ -358,9 +368,10 @@ def test_delegated_work_is_done_and_seen_within_the_turn(shared: Worker, script:
     shared.bind(script.url, agent_id="boss", toolsets=["delegation"])
     usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
     script.in_turn(
-        [ToolCall("c", "delegate_task", json.dumps({"goal": "Count."})), Usage(usage)],
-        ["Three.", Usage(usage)], ["He says three.", Usage(usage)],
-    )  # fmt: skip
+        [RequestedCall("c", "delegate_task", json.dumps({"goal": "Count."})), Usage(usage)],
+        ["Three.", Usage(usage)],
+        ["He says three.", Usage(usage)],
+    )
     done = shared.run("x", agent_id="boss")
     assert (done["text"], done["n_model_calls"]) == ("He says three.", 3)
     assert done["usage"] == {"input_tokens": 30, "output_tokens": 15}

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from hermes_nb.engine import wire
-from hermes_nb.engine.endpoint import Refusal, ToolCall, Wait
+from hermes_nb.offline_model.endpoint import Refusal, RequestedCall, Wait
 from tests.engine.conftest import Script
 from tests.engine.rig import Worker, spec
 
@@ -24,13 +24,16 @@ pytestmark = pytest.mark.hermes
 Spawn = Callable[..., Worker]
 
 
-def test_ready_comes_before_hermes_is_imported(spawn: Spawn) -> None:
-    started = time.monotonic()
-    ready = spawn().wait_kind("ready", 10)
-    assert time.monotonic() - started < 1.5
-    assert ready["protocol"] == wire.VERSION
-    assert ready["hermes_agent"].startswith("0.19.")
-    assert ready["producer"] == "w1"
+def test_ready_says_what_the_hermes_here_can_do_before_an_agent_is_bound(spawn: Spawn, script: Script) -> None:
+    worker = spawn()
+    worker.bind(script.url)
+    kinds = [m["kind"] for m in worker.messages]
+    assert kinds.index("ready") < kinds.index("bound")
+    ready = worker.wait_kind("ready")
+    assert (ready["protocol"], ready["producer"]) == (wire.VERSION, "w1")
+    assert (ready["distribution"], ready["hermes_agent"][:2]) in (("hermes-agent", "0."), ("async-hermes-agent", "0."))
+    assert {"tools", "steer", "journal", "usage"} <= set(ready["capabilities"])
+    assert (ready["missing"], ready["problem"]) == ([], "")
 
 
 @pytest.mark.parametrize("moment", ["idle", "call", "tool", "backoff"])
@@ -42,7 +45,7 @@ def test_the_end_of_the_pipe_ends_it_within_a_second(spawn: Spawn, script: Scrip
         script.in_turn([Wait(None)])
         worker.wait_event("model.started", worker.start("x"))
     elif moment == "tool":
-        script.in_turn([ToolCall("c", "slow", "{}")])
+        script.in_turn([RequestedCall("c", "slow", "{}")])
         worker.start("x", tools=tools)
         worker.wait_kind("tool.call")
     elif moment == "backoff":
@@ -122,7 +125,7 @@ def test_a_message_that_lacks_something_is_answered(shared: Worker) -> None:
 def test_what_is_printed_goes_to_the_log_only(spawn: Spawn, script: Script) -> None:
     worker = spawn()
     worker.bind(script.url, toolsets=["terminal"])
-    script.in_turn([ToolCall("c", "terminal", json.dumps({"command": "echo noise >&2; echo more"}))], ["Done."])
+    script.in_turn([RequestedCall("c", "terminal", json.dumps({"command": "echo noise >&2; echo more"}))], ["Done."])
     assert worker.run("x", allow=True)["text"] == "Done."
     assert all(m["kind"] != "malformed" for m in worker.messages)
 
@@ -135,7 +138,7 @@ def test_nothing_is_written_outside_its_folders(spawn: Spawn, script: Script, tm
     tools = [spec("big")]
     worker.tools["big"] = lambda: "x" * 150_000
     worker.bind(script.url, tools=tools, toolsets=["terminal", "file"])
-    script.in_turn([ToolCall("c", "big", "{}"), ToolCall("d", "terminal", '{"command": "true"}')], ["Done."])
+    script.in_turn([RequestedCall("c", "big", "{}"), RequestedCall("d", "terminal", '{"command": "true"}')], ["Done."])
     assert worker.run("x", tools=tools, allow=True)["text"] == "Done."
     script.in_turn([Refusal(400, "bad")])
     assert worker.run("x")["status"] == "failed"
@@ -160,7 +163,7 @@ def test_the_home_s_env_file_overrides_nothing(spawn: Spawn, script: Script, tmp
     worker = spawn()
     worker.bind(script.url, toolsets=["terminal"])
     command = "echo [$LANG] [$OPENAI_API_KEY] [$HERMES_HOME]"
-    script.in_turn([ToolCall("c", "terminal", json.dumps({"command": command}))], ["Done."])
+    script.in_turn([RequestedCall("c", "terminal", json.dumps({"command": command}))], ["Done."])
     done = worker.run("x", allow=True)
     said = worker.events(done["turn_id"], "tool.completed")[0]["data"]["result"]
     assert "overridden" not in said
@@ -183,4 +186,6 @@ def test_warming_up_leaves_no_trace(spawn: Spawn, script: Script) -> None:
 
 def test_warming_up_an_agent_that_is_not_there_is_said(shared: Worker) -> None:
     shared.send("warm", agent_id="nobody")
-    assert not shared.wait_kind("warmed", agent_id="nobody")["is_ok"]
+    warmed = shared.wait_kind("warmed", agent_id="nobody")
+    assert not warmed["is_ok"]
+    assert warmed["error"] == "its agent is not bound"

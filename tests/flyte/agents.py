@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.api.bound_agent import BoundAgent
+from hermes_nb.api.hermes import Hermes
+from hermes_nb.flyte.run.runtime import Flyte
 from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import Event
-from hermes_nb.sessions.agent import BoundAgent
-from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import ScriptedModel
 from hermes_nb.tools.decorator import tool
 
@@ -60,7 +60,16 @@ async def ask(bound: BoundAgent, prompt: str = "Weather in Paris and Rome?", **o
 def essence(events: Any) -> list[tuple[str, dict[str, Any]]]:
     """Events without ids, times and places."""
     passing = ("flyte.run", "flyte.log", "model.delta", "reasoning.delta", "warning")
-    places = ("duration_ms", "started_at_unix_s", "runtime", "tool_call_id", "fingerprint", "host")
+    places = (
+        "duration_ms",
+        "started_at_unix_s",
+        "runtime",
+        "runtime_label",
+        "instance",
+        "tool_call_id",
+        "fingerprint",
+        "host",
+    )
     kept: list[tuple[str, dict[str, Any]]] = []
     for event in events:
         if event.kind == "tool.output":

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 
 from hermes_nb import Agent, Hermes, Model
-from hermes_nb.flyte.preflight import preflight
-from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.flyte.promotion.preflight import preflight
+from hermes_nb.flyte.run.runtime import Flyte
 
 with tempfile.TemporaryDirectory() as folder:
     hermes = Hermes.open_local(state=Path(folder))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hermes_nb.engine.endpoint import ChatRequest
+from hermes_nb.offline_model.endpoint import ChatRequest
 from hermes_nb.testing import Call, Say, ScriptedModel
 
 TWO_CITIES = [Call("get_weather", {"city": "Paris"}), Call("get_weather", {"city": "Rome"}), Say("Both sunny.")]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_nb.flyte.task import _enter_function
+from hermes_nb.flyte.task.definition import _enter_function
 
 
 def zipped(**files: str) -> bytes:

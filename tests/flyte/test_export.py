@@ -18,13 +18,13 @@ from unittest.mock import MagicMock
 import flyte.remote
 import pytest
 
+from hermes_nb.api.hermes import Hermes
 from hermes_nb.errors import UsageError
-from hermes_nb.flyte.export import export, source
-from hermes_nb.flyte.plan import Plan
-from hermes_nb.flyte.preflight import checked
-from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.flyte.promotion.export import export, source
+from hermes_nb.flyte.promotion.plan import Plan
+from hermes_nb.flyte.promotion.preflight import checked
+from hermes_nb.flyte.run.runtime import Flyte
 from hermes_nb.model.agent import Agent, Model
-from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Call, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
 from tests.flyte.agents import REMOTE, opened
@@ -71,22 +71,33 @@ def planned(hermes: Hermes, names: dict[str, Any], model: Model, **options: Any)
     return checked(hermes.bind(Agent("shop-keeper", "Sell.", model, tools=tools, **options)), Flyte(**REMOTE))
 
 
+def flown(plane: LoopbackPlane, path: Path, entry: str) -> tuple[str, Any]:
+    """The run that Flyte's own command made of a module's agent, ended."""
+    flyte_command = Path(sys.executable).parent / "flyte"
+    names = list(plane.store.runs)
+    place = ["--endpoint", plane.endpoint, "--insecure", "--org", plane.org]
+    target = ["run", "--project", plane.project, "--domain", plane.domain, path.name, entry, "--prompt", "Well?"]
+    done = subprocess.run(
+        [str(flyte_command) if flyte_command.exists() else "flyte", *place, *target],
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (name,) = [n for n in plane.store.runs if n not in names]
+    run = flyte.remote.Run.get(name)
+    run.wait(quiet=True)
+    return name, run
+
+
 def test_it_runs_by_flytes_own_command(plane: LoopbackPlane, tmp_path: Path) -> None:
     steps = [Call("price", {"kind": "gold", "n": 3}), Call("ping"), Say("Six.")]
     with opened(tmp_path / "state") as hermes, ScriptedModel(by_turn(steps)) as model:
         path = export(planned(hermes, notebook(tmp_path), model.model), tmp_path / "shop.py")
-        names = list(plane.store.runs)
-        done = subprocess.run(
-            [str(Path(sys.executable).parent / "flyte") if (Path(sys.executable).parent / "flyte").exists() else "flyte",
-             "--endpoint", plane.endpoint, "--insecure", "--org", plane.org, "run", "--project", plane.project,
-             "--domain", plane.domain, path.name, "shop_keeper", "--prompt", "What do 3 gold cost?"],
-            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-            env={**os.environ, "PYTHONPATH": ""},
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        (name,) = [n for n in plane.store.runs if n not in names]
-        run = flyte.remote.Run.get(name)
-        run.wait(quiet=True)
+        name, run = flown(plane, path, "shop_keeper")
         assert run.outputs()[0] == "Six."
     assert [row[1:] for row in plane.tree(name) if "model_turn" not in row] == [
         ("shop-keeper.shop_keeper", SUCCEEDED, 1),
@@ -141,8 +152,15 @@ def rows(
         model = Model("m", "custom", "https://models.example/v1")
         plan = checked(hermes.bind(Agent("orders", "List.", model, tools=[names["rows"]])), Flyte(**REMOTE))
         text = source(plan)
-    for line in ("import datetime as dt", "from typing import Literal", "from typing import Annotated", "LIMIT = 3",
-                 "import pandas as pd", "from decimal import Decimal", "from pydantic.main import BaseModel"):  # fmt: skip
+    for line in (
+        "import datetime as dt",
+        "from typing import Literal",
+        "from typing import Annotated",
+        "LIMIT = 3",
+        "import pandas as pd",
+        "from decimal import Decimal",
+        "from pydantic.main import BaseModel",
+    ):
         assert line in text, text
     assert text.index("class Order") < text.index("def rows")
     compile(text, "orders.py", "exec")
@@ -226,6 +244,9 @@ def test_what_does_not_show_in_a_result_is_written_too(tmp_path: Path, monkeypat
         with opened(tmp_path / "state") as hermes:
             written[what] = module_of(of_tools(hermes, names["t"]), monkeypatch)["__text__"]
     assert "@env.task\n@functools.lru_cache(maxsize=3)\ndef t" in written["a cached tool"]
+    names = cells(tmp_path, WORKS["a result whose type is not said"][1])
+    with opened(tmp_path / "state") as hermes:
+        assert module_of(of_tools(hermes, names["t"]), monkeypatch)["t"].__annotations__["return"] is Any
     for line in ("import concurrent.futures\n", "import xml.etree.ElementTree as E\n", "import xml.dom.minidom\n"):
         assert line in written["modules in packages"]
 
@@ -238,6 +259,54 @@ def test_what_would_mean_something_else_in_a_module_is_refused(what: str, tmp_pa
         plan = of_tools(hermes, *(names[name] for name in tools))
         with pytest.raises(UsageError, match=message):
             source(plan)
+
+
+PICTURES = {
+    "matplotlib": ("plt.subplots", "import matplotlib.pyplot as plt", "fig, ax = plt.subplots()\n    return fig"),
+    "axes": ("plt.subplots", "import matplotlib.pyplot as plt", "fig, ax = plt.subplots()\n    return ax"),
+    "figure of axes": ("plt.gca", "import matplotlib.pyplot as plt", "ax = plt.gca()\n    return ax.figure"),
+    "pillow": ("Image.new", "from PIL import Image", "return Image.new('RGB', (x, x))"),
+    "plotly": ("px.line", "import plotly.express as px", "return px.line(x=[1], y=[x])"),
+    "imported within": (
+        "go.Figure",
+        "import plotly.graph_objects",
+        "import plotly.graph_objects as go\n    return [go.Figure()]",
+    ),
+    "of a frame": ("df.plot.*get_figure", "", "df = None\n    return df.plot().get_figure()"),
+}
+NO_PICTURES = {
+    "a size": ("import matplotlib.pyplot as plt", "fig, ax = plt.subplots()\n    return len(fig.axes)"),
+    "json": ("import plotly.express as px", "return px.line(x=[1], y=[x]).to_json()"),
+    "data": ("import plotly.express as px", "return px.data.tips().to_dict()"),
+    "within": ("import matplotlib.pyplot as plt", "def g():\n        return plt.figure()\n    return str(g())"),
+}
+
+
+@pytest.mark.parametrize("what", PICTURES)
+def test_a_picture_that_a_tool_returns_is_refused_by_name(what: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("plotly.express"), pytest.importorskip("PIL.Image")
+    made, imports, body = PICTURES[what]
+    names = cells(tmp_path, f"{imports}\ndef draw(x: int):\n    'D'\n    {body}\n")
+    with opened(tmp_path / "state") as hermes, pytest.raises(UsageError, match=f"'draw' returns a figure .*{made}"):
+        source(of_tools(hermes, names["draw"]))
+
+
+@pytest.mark.parametrize("said", ["plt.Figure", "list[plt.Figure]", "'plt.Figure'", "plt.Axes | None"])
+def test_a_picture_that_a_tool_says_it_returns_is_refused_by_name(said: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib.pyplot")
+    text = f"import matplotlib.pyplot as plt\ndef draw(x: int) -> {said}:\n    'D'\n    return other(x)\nother = len"
+    names = cells(tmp_path, text)
+    with opened(tmp_path / "state") as hermes, pytest.raises(UsageError, match="'draw' returns a figure"):
+        source(of_tools(hermes, names["draw"]))
+
+
+@pytest.mark.parametrize("what", NO_PICTURES)
+def test_what_is_made_of_a_picture_is_no_picture(what: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib.pyplot"), pytest.importorskip("plotly.express")
+    imports, body = NO_PICTURES[what]
+    names = cells(tmp_path, f"{imports}\ndef draw(x: int):\n    'D'\n    {body}\n")
+    with opened(tmp_path / "state") as hermes:
+        assert "def draw" in source(of_tools(hermes, names["draw"]))
 
 
 def test_two_modules_with_a_variable_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -283,7 +352,7 @@ async def price(x: int) -> int:
         ("", "@env.task"),
         ("retries=3", "@env.task(retries=3)"),
         ("retries=3, timeout=60, cache='auto'", "@env.task(cache='auto', retries=3, timeout=60)"),
-        ("timeout=datetime.timedelta(minutes=5), short_name='p'", '@env.task(short_name=\'p\', timeout=timedelta('),
+        ("timeout=datetime.timedelta(minutes=5), short_name='p'", "@env.task(short_name='p', timeout=timedelta("),
         ("report=True, interruptible=True", "@env.task(interruptible=True, report=True)"),
     ],
 )
@@ -320,7 +389,9 @@ def test_a_task_of_another_environment_is_refused(environment: str, options: str
             source(plan)
 
 
-@pytest.mark.parametrize("options", [{"toolsets": ["web"]}, {"config": {"a": {"b": 1}}}, {"resources": object()}])
+@pytest.mark.parametrize(
+    "options", [{"toolsets": ["web"]}, {"config": {"model": {"max_tokens": 1}}}, {"resources": object()}]
+)
 def test_what_the_adapter_has_no_place_for_is_refused(options: dict[str, Any], tmp_path: Path) -> None:
     names = cells(tmp_path, "def t(x: int) -> int:\n    'D'\n    return x")
     with opened(tmp_path / "state") as hermes, pytest.raises(UsageError, match=next(iter(options))):
@@ -343,3 +414,83 @@ def test_a_key_in_a_comment_is_not_written_out(tmp_path: Path) -> None:
         export(of_tools(hermes, names["t"]), tmp_path / "t.py")
     assert "ghp_" not in str(refused.value)
     assert not (tmp_path / "t.py").exists()
+
+
+def of_module(folder: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], text: str) -> Any:
+    """The tool `t` of a cell, with modules in a folder that the notebook put on its path."""
+    for place, content in files.items():
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(content)
+    monkeypatch.syspath_prepend(folder)
+    for name in [n for n in sys.modules if n.partition(".")[0] in ("lib", "shop")]:
+        monkeypatch.delitem(sys.modules, name)
+    return cells(folder, text)["t"]
+
+
+def imported_alone(path: Path) -> str:
+    """What an interpreter of its own says when it imports the module as `flyte run` does."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", f"import {path.stem}; print('imported')"],
+        cwd=path.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    )
+    return done.stdout.strip() or done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from lib.shared import vat\ndef t(x: int) -> int:\n    'D'\n    return vat(x)\n",
+        "def t(x: int) -> int:\n    'D'\n    from lib.shared import vat\n    return vat(x)\n",
+    ],
+)
+def test_a_module_of_another_folder_is_refused_and_taken_from_its_own(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = of_module(tmp_path, monkeypatch, {"lib/shared.py": "def vat(x):\n    return 2 * x\n"}, text)
+    other = tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(other)
+    with opened(tmp_path / "state") as hermes:
+        plan = of_tools(hermes, tool)
+        with pytest.raises(UsageError, match=r"module 'lib' is found here through the notebook's sys\.path.*in \. does not"):
+            export(plan, "out.py")
+        assert not (other / "out.py").exists()
+        assert imported_alone(export(plan, "../beside.py")) == "imported"
+
+
+def test_data_files_of_a_package_are_named_to_flyte(
+    plane: LoopbackPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {
+        "shop/__init__.py": "import pathlib\ndef rate():\n"
+        "    return pathlib.Path(__file__).with_name('data').joinpath('rate.txt').read_text()\n",
+        "shop/data/rate.txt": "seven",
+    }
+    tool = of_module(
+        tmp_path, monkeypatch, files, "import shop\ndef t(x):\n    'D'\n    return {'rate': shop.rate(), 'x': x}\n"
+    )
+    with opened(tmp_path / "state") as hermes, ScriptedModel(by_turn([Call("t", {"x": 1}), Say("Seven.")])) as model:
+        plan = checked(hermes.bind(Agent("rater", "Rate.", model.model, tools=[tool])), Flyte(**REMOTE))
+        other = tmp_path / "other"
+        other.mkdir()
+        with pytest.raises(UsageError, match="Package 'shop' has data files"):
+            export(plan, other / "out.py")
+        path = export(plan, tmp_path / "rates.py")
+        assert 'include=("shop/data/rate.txt",)' in path.read_text()
+        flown(plane, path, "rater")
+    said = [m["content"] for m in model.requests[-1].body["messages"] if m["role"] == "tool"]
+    assert said == ['{"rate": "seven", "x": 1}']
+
+
+def test_what_fails_at_the_modules_import_is_refused(tmp_path: Path) -> None:
+    names = cells(tmp_path, "def d(n):\n    assert n == 1, 'once'\n    return lambda f: f\nN = [1]\n")
+    text = "@d(N.pop() if N else 2)\ndef t(x: int) -> int:\n    'D'\n    return x\n"
+    with opened(tmp_path / "state") as hermes:
+        names |= cells(tmp_path, "def d(n):\n    assert n == 1, 'once'\n    return lambda f: f\nN = [1]\n" + text, "two")
+        plan = of_tools(hermes, names["t"])
+        with pytest.raises(UsageError, match="can't be imported in an interpreter of its own: AssertionError: once"):
+            export(plan, tmp_path / "out.py")

@@ -20,18 +20,18 @@ from typing import Any
 
 import pytest
 
+from hermes_nb.api.bound_agent import BoundAgent
+from hermes_nb.api.hermes import Hermes
 from hermes_nb.errors import UsageError
 from hermes_nb.flyte import _sdk
-from hermes_nb.flyte.bundle import digest, dumps
-from hermes_nb.flyte.preflight import checked, preflight
-from hermes_nb.flyte.promote import describe
-from hermes_nb.flyte.runtime import Flyte
-from hermes_nb.flyte.scan import taken_by
-from hermes_nb.flyte.submit import refuse
-from hermes_nb.flyte.task import tool_function
+from hermes_nb.flyte.promotion.bundle import digest, dumps
+from hermes_nb.flyte.promotion.dependency_scan import taken_by
+from hermes_nb.flyte.promotion.preflight import checked, preflight
+from hermes_nb.flyte.promotion.promoted import describe
+from hermes_nb.flyte.promotion.submit import refuse
+from hermes_nb.flyte.run.runtime import Flyte
+from hermes_nb.flyte.task.definition import tool_function
 from hermes_nb.model.agent import Agent, Model
-from hermes_nb.sessions.agent import BoundAgent
-from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.tools.decorator import tool
 from tests.flyte.loopback import LoopbackPlane
 
@@ -93,9 +93,7 @@ class Shell:
         ("get_ipython", Shell().get_ipython, "It uses the notebook's shell (a line with ! or %, or get_ipython())"),
     ],
 )
-def test_a_callable_object_of_a_module_is_named_like_any_other(
-    hermes: Hermes, name: str, value: Any, said: str
-) -> None:
+def test_a_callable_object_of_a_module_is_named_like_any_other(hermes: Hermes, name: str, value: Any, said: str) -> None:
     names = in_notebook(f"def uses() -> str:\n    'Use it.'\n    return str({name}('x'))\n", **{name: value})
     (finding,) = checked(bound(hermes, tool(names["uses"])), Flyte()).findings
     assert (finding.code, finding.variable, finding.is_fatal) == ("unpicklable", name, True)
@@ -203,51 +201,24 @@ def test_a_tools_own_image_is_looked_at_as_the_agents(hermes: Hermes) -> None:
     assert [(f.code, f.site.tool) for f in found.fatal] == [("python", "one"), ("python", "two")]
 
 
-def test_a_key_is_found_wherever_it_travels(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = "ghp_" + "a1B2" * 9
-    (tmp_path / "my_keys.py").write_text(f"KEY = {key!r}\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    names = in_notebook("import my_keys\ndef f() -> int:\n    'F.'\n    return len(my_keys.KEY)\n")
-    plan = checked(bound(hermes, tool(names["f"]), instructions=f"Use {key}."), Flyte(env_vars={"GITHUB_TOKEN": key}))
-    assert [f.code for f in plan.fatal] == ["secret"] * 3
-    assert [f.where for f in plan.fatal] == [
-        "The agent's instructions or config", "Flyte(env_vars={'GITHUB_TOKEN': ...})", "Module my_keys.py"
-    ]  # fmt: skip
-    assert key not in str(plan.fatal)
-
-
-def test_a_key_is_found_in_whatever_encoding_it_travels(hermes: Hermes, monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy as np
-
-    key = 'pä"ss\\wörd/1234'
-    monkeypatch.setenv("SHOP_PASSWORD", key)
-    for value in (np.array([key]), key.encode("latin-1"), key.encode("utf-16-le"), bytearray(key.encode())):
-        names = in_notebook("def f() -> int:\n    'F.'\n    return len(DATA)\n", DATA=value)
-        assert [f.variable for f in checked(bound(hermes, tool(names["f"])), Flyte()).fatal] == ["DATA"]
-    assert codes(hermes, instructions=f"The word is {key}.") == ["secret"]
-
-
-def test_what_is_named_as_a_secret_is_does_not_travel_unseen(hermes: Hermes) -> None:
-    word = "correct-horse-battery"
-    names = in_notebook(
-        "def a() -> str:\n    'A.'\n    return password\n"
-        "def b() -> str:\n    'B.'\n    return CONFIG['db']\n"
-        f"def c(x: int, api_key: str = {word!r}) -> str:\n    'C.'\n    return api_key\n"
-        "def d() -> str:\n    'D.'\n    return ME.token\n"
-        "def e() -> str:\n    'E.'\n    return sort_key\n",
-        password=word, CONFIG={"db": [{"password": word}]}, sort_key="created_at",
-    )  # fmt: skip
-    exec("class Me:\n    def __init__(self, token):\n        self.token = token\n", names)
-    names["ME"] = names["Me"](word)
-    plan = checked(bound(hermes, *(tool(names[n]) for n in "abcde")), Flyte())
-    assert [(f.code, f.variable) for f in plan.fatal] == [
-        ("secret-name", "password"), ("secret-name", "CONFIG"), ("secret-name", "api_key"), ("secret-name", "ME"),
-    ]  # fmt: skip
-    assert "CONFIG['db'][...]['password']" in plan.fatal[1].text
-    assert [f.variable for f in plan.findings if not f.is_fatal] == ["sort_key"]
-    assert word not in str(plan.findings)
-    assert codes(hermes, tool(names["a"]), config=Flyte(allow=["secret-name"])) == ["secret-name"]
-    assert checked(bound(hermes, tool(names["a"])), Flyte(allow=["secret-name"])).fatal == []
+def test_an_image_of_the_users_own_is_judged_by_what_its_base_says(hermes: Hermes, tmp_path: Path) -> None:
+    flyte = _sdk.sdk()
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    file = tmp_path / "Dockerfile"
+    file.write_text("FROM scratch")
+    cases = [
+        (flyte.Image.from_base("ghcr.io/me/app:py3.9"), "python", True),
+        (flyte.Image.from_base("python:3.9-slim"), "python", True),
+        (flyte.Image.from_base("ghcr.io/me/app:latest"), "unknown-image", False),
+        (flyte.Image.from_ref_name("mine"), "unknown-image", False),
+        (flyte.Image.from_dockerfile(file, registry="r.example", name="n"), "unknown-image", False),
+        (flyte.Image.from_base(f"python:{here}-slim"), "", False),
+        (flyte.Image.from_debian_base(), "", False),
+    ]
+    for image, code, is_fatal in cases:
+        findings = checked(bound(hermes), Flyte(image=image)).findings
+        found = [(f.code, f.is_fatal) for f in findings if f.code in ("python", "unknown-image")]
+        assert found == ([(code, is_fatal)] if code else []), image
 
 
 def test_what_classes_and_defaults_hold_is_named(hermes: Hermes) -> None:
@@ -259,26 +230,34 @@ def test_what_classes_and_defaults_hold_is_named(hermes: Hermes) -> None:
         "def f(n: int = 3) -> int:\n    'F.'\n    return Client().go()\n"
         "def g(n: int) -> int:\n    'G.'\n    return h(n)\n"
         "def h(n, lock=LOCK):\n    return n\n",
-        LOCK=threading.Lock(), GUARD=threading.Lock(), functools=functools,
-    )  # fmt: skip
+        LOCK=threading.Lock(),
+        GUARD=threading.Lock(),
+        functools=functools,
+    )
     for cls in ("Base", "Client"):
         names[cls].__module__ = "__main__"
     found = checked(bound(hermes, tool(names["f"]), tool(names["g"])), Flyte()).findings
     assert {(f.site.tool, f.variable) for f in found if f.code == "unpicklable"} == {
-        ("f", "Base.lock"), ("f", "GUARD"), ("g", "lock"),
-    }  # fmt: skip
+        ("f", "Base.lock"),
+        ("f", "GUARD"),
+        ("g", "lock"),
+    }
     assert [f.variable for f in found if f.code == "secret-name"] == ["Base.password"]
     assert sorted(f.text.split("'")[1][-1] for f in found if f.code == "missing-module") == ["d", "e", "f"]
 
 
 @pytest.mark.parametrize(
     "body",
-    ["def __getattr__(self, name):\n        if name[0] == '_':\n            raise AttributeError\n        return Far()",
-     "def __getattr__(self, name):\n        raise RuntimeError('outside of a request')"],
-)  # fmt: skip
+    [
+        "def __getattr__(self, name):\n        if name[0] == '_':\n            raise AttributeError\n        return Far()",
+        "def __getattr__(self, name):\n        raise RuntimeError('outside of a request')",
+    ],
+)
 def test_an_object_that_answers_oddly_stops_no_look(hermes: Hermes, body: str) -> None:
-    names = in_notebook(f"class Far:\n    {body}\n    def __call__(self):\n        return 1\nfar = Far()\n"
-                        "def f() -> int:\n    'F.'\n    return far()\n")  # fmt: skip
+    names = in_notebook(
+        f"class Far:\n    {body}\n    def __call__(self):\n        return 1\nfar = Far()\n"
+        "def f() -> int:\n    'F.'\n    return far()\n"
+    )
     checked(bound(hermes, tool(names["f"])), Flyte())
 
 
@@ -286,7 +265,7 @@ def test_an_object_that_answers_oddly_stops_no_look(hermes: Hermes, body: str) -
 def test_any_agents_name_gives_an_environment_and_a_module(hermes: Hermes, name: str) -> None:
     import ast
 
-    from hermes_nb.flyte.export import source
+    from hermes_nb.flyte.promotion.export import source
 
     def get__rate() -> int:
         """A name with two underscores."""
@@ -403,11 +382,16 @@ async def test_another_endpoint_than_the_users_own_is_refused(plane: LoopbackPla
 def test_what_local_modules_import_travels_too(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
         "shop_one.py": "import json\nimport shop_two\nfrom shop_pack import inner\ntry:\n    import no_such_thing_a\n"
-                       "except ImportError:\n    pass\ndef rate():\n    import shop_late, no_such_thing_b\n",
+        "except ImportError:\n    pass\ndef rate():\n    import shop_late, no_such_thing_b\n",
         "shop_two.py": "import httpx\nimport typing\nif typing.TYPE_CHECKING:\n    import shop_types\nimport shop_one\n",
-        "shop_pack/__init__.py": "", "shop_pack/inner.py": "from . import other\nimport shop_deep\n",
-        "shop_pack/other.py": "", "shop_deep.py": "", "shop_late.py": "", "shop_types.py": "", "shop_unused.py": "",
-    }  # fmt: skip
+        "shop_pack/__init__.py": "",
+        "shop_pack/inner.py": "from . import other\nimport shop_deep\n",
+        "shop_pack/other.py": "",
+        "shop_deep.py": "",
+        "shop_late.py": "",
+        "shop_types.py": "",
+        "shop_unused.py": "",
+    }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -456,9 +440,13 @@ def test_data_files_of_a_local_package_travel_and_are_read_as_here(
     run = "import asyncio, cloudpickle; print(asyncio.run(cloudpickle.load(open('call.pickle', 'rb'))('{}')))"
     for _ in range(2):  # the second finds the folder
         done = subprocess.run(
-            [sys.executable, "-c", run], cwd=place, env={**os.environ, "TMPDIR": str(place), "PYTHONPATH": ""},
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            [sys.executable, "-c", run],
+            cwd=place,
+            env={**os.environ, "TMPDIR": str(place), "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert "gold,2{}" in done.stdout, done.stderr
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from hermes_nb.api.hermes import Hermes
 from hermes_nb.errors import UsageError
-from hermes_nb.flyte.runtime import Flyte
-from hermes_nb.sessions.hermes import Hermes
+from hermes_nb.flyte.run.runtime import Flyte
 from hermes_nb.testing import Hang, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
-from hermes_nb.widgets import _click, promote
+from hermes_nb.widgets import _action, promote
 from hermes_nb.widgets._comm import VIEW
 from hermes_nb.widgets._target import EMPTY, config_of, targets
 from hermes_nb.widgets.promote import INSTALL, WAITING, Promotion, promotion
@@ -166,7 +166,7 @@ async def test_the_same_refusal_twice_is_told_twice(
     def refuse(*_: Any) -> None:
         raise UsageError("No room there.")
 
-    monkeypatch.setattr("hermes_nb.flyte.submission.submit_plan", refuse)
+    monkeypatch.setattr("hermes_nb.flyte.promotion.submission.submit_plan", refuse)
     with ScriptedModel([]) as model:
         desk = Desk(bind(hermes, model))
         await desk.opened()
@@ -244,9 +244,9 @@ async def test_a_closed_form_leaves_nothing_and_opens_again(plane: LoopbackPlane
 async def test_where_it_can_not_go_to_flyte_a_turn_has_no_button(
     monkeypatch: pytest.MonkeyPatch, is_installed: bool, runtime: str
 ) -> None:
-    find = _click.importlib.util.find_spec
+    find = _action.importlib.util.find_spec
     gone = None if is_installed else "flyte"
-    monkeypatch.setattr(_click.importlib.util, "find_spec", lambda name: None if name == gone else find(name))
+    monkeypatch.setattr(_action.importlib.util, "find_spec", lambda name: None if name == gone else find(name))
     rig = Rig(SimpleNamespace(runtime_name=runtime))
     rig.hear(t="ready", keeps=True)
     assert rig.of("all")[-1]["may_promote"] is False
@@ -290,3 +290,13 @@ def test_a_message_that_means_nothing_does_no_harm(hermes: Hermes, message: Any)
         made.sheet._heard(message, lambda answer: pytest.fail(str(answer)))
     assert made.submission is None
     assert made.bundle()["text/plain"] == WAITING
+
+
+async def test_options_beside_a_config_are_refused_and_nothing_is_sent(hermes: Hermes) -> None:
+    with ScriptedModel([Say("no")]) as model:
+        bound = bind(hermes, model)
+        with pytest.raises(UsageError, match=r"config= or single options, not both. Put retries into config"):
+            await bound.promote("Hi", config=Flyte(**REMOTE), retries=2)
+        with pytest.raises(TypeError, match=r"Flyte takes no 'retires'. Did you mean 'retries'"):
+            await bound.promote("Hi", retires=2)
+        assert model.requests == []

@@ -28,8 +28,13 @@ def look(folder: Path, config: str = "", **options: Any) -> dict[str, Any]:
     if config:
         (folder / ".flyte").mkdir()
         (folder / ".flyte" / "config.yaml").write_text(config)
-    environment = {"HOME": str(folder), "PATH": os.environ["PATH"], "DO_NOT_TRACK": "1",
-                   "HERMES_HOME": str(folder / "hermes"), "PYTHONPATH": str(SCRIPT.parents[2])}  # fmt: skip
+    environment = {
+        "HOME": str(folder),
+        "PATH": os.environ["PATH"],
+        "DO_NOT_TRACK": "1",
+        "HERMES_HOME": str(folder / "hermes"),
+        "PYTHONPATH": str(SCRIPT.parents[2]),
+    }
     command = [sys.executable, str(SCRIPT), json.dumps(options)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"{folder.name}: {done.stderr[-3000:]}"

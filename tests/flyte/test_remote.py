@@ -11,10 +11,10 @@ import flyte
 import flyte.remote
 import pytest
 
+from hermes_nb.api.hermes import Hermes
 from hermes_nb.errors import UsageError
-from hermes_nb.flyte.report import events_in
+from hermes_nb.flyte.task.report import events_in
 from hermes_nb.model.span import fold
-from hermes_nb.sessions.hermes import Hermes
 from hermes_nb.testing import Call, Fail, Hang, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
 from hermes_nb.views import rows, text
@@ -55,7 +55,9 @@ async def test_a_remote_turn_tells_the_same_story_as_a_local_one(plane: Loopback
     assert model.requests[-1].body["tools"] == model.requests[0].body["tools"]
     assert model.requests[-1].headers["authorization"] == f"Bearer {KEY}"
     assert Path(local.raw["report"]).read_text().count("final answer") >= 1
-    stored = await hermes.io.awaited((await hermes.io.awaited(hermes.opened_store())).events(remote.session_id))
+    stored = await hermes.io.awaited(
+        (await hermes.io.awaited(hermes.conversations.opened_store())).events(remote.session_id)
+    )
     assert of_run(stored) == of_run(remote.events)
 
 
@@ -113,7 +115,7 @@ async def test_a_turn_that_is_refused_says_what_was_asked_and_can_be_resumed(pla
         assert "[approval]" in refused.error
         (started,) = (e for e in refused.events if e.kind == "turn.started")
         assert (started.data["prompt"], started.data["model"]) == ("Pay Ada.", "scripted")
-        (session,) = await hermes.io.awaited((await hermes.io.awaited(hermes.opened_store())).sessions())
+        (session,) = await hermes.io.awaited((await hermes.io.awaited(hermes.conversations.opened_store())).sessions())
         assert session.title == "Pay Ada."
         result = await (await bound.resume(show=False)).wait()
     assert (result.status, result.text, result.turn_id) == ("completed", "Done.", refused.turn_id)
@@ -264,8 +266,10 @@ async def test_a_tool_has_retries_cache_and_resources_of_its_own(
     with ScriptedModel(steps) as model:
         result = await ask(bind(hermes, model, flaky, slow), "Go.")
     assert [(t.name, t.status, t.content) for t in sorted(result.tools, key=lambda t: t.name)] == [
-        ("flaky", "ok", "up"), ("slow", "ok", "4"), ("slow", "ok", "4")
-    ]  # fmt: skip
+        ("flaky", "ok", "up"),
+        ("slow", "ok", "4"),
+        ("slow", "ok", "4"),
+    ]
     assert (tries.read_text(), reads.read_text()) == ("xx", "x")
     actions = {a.task_name.rpartition(".")[2]: a for a in plane.run(result.raw["run"]).actions.values()}
     assert len(actions["flaky"].attempts) == 2

@@ -6,8 +6,8 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
-from hermes_nb.flyte.memory import Memory, spoken
-from hermes_nb.flyte.report import Reporter, bars, events_in, render
+from hermes_nb.flyte.task.memory import Memory, spoken
+from hermes_nb.flyte.task.report import Reporter, bars, events_in, render
 from hermes_nb.model.event import Event, EventNumberer
 from hermes_nb.model.span import fold
 

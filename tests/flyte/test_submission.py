@@ -7,10 +7,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from hermes_nb.flyte.preflight import checked, preflight
-from hermes_nb.flyte.report import events_in
-from hermes_nb.flyte.runtime import Flyte
-from hermes_nb.flyte.submission import Progress, Submission, progress_of, submit_plan
+from hermes_nb.flyte.promotion.preflight import checked, preflight
+from hermes_nb.flyte.promotion.submission import Progress, Submission, progress_of, submit_plan
+from hermes_nb.flyte.run.runtime import Flyte
+from hermes_nb.flyte.task.report import events_in
 from hermes_nb.model.event import Event, EventNumberer
 from hermes_nb.testing import Call, Hang, Say, ScriptedModel
 from hermes_nb.tools.decorator import tool
@@ -36,9 +36,15 @@ def test_progress_is_the_newest_of_each_thing_told() -> None:
     )
     now = progress_of(events, status="failed", is_done=True)
     assert now == Progress(
-        phase="running", status="failed", is_done=True, run="r1", url="https://flyte.example/r1", attempt=2,
-        log=("one", "two"), error="No. Run r1.",
-    )  # fmt: skip
+        phase="running",
+        status="failed",
+        is_done=True,
+        run="r1",
+        url="https://flyte.example/r1",
+        attempt=2,
+        log=("one", "two"),
+        error="No. Run r1.",
+    )
     assert progress_of([]) == Progress(status="running")
 
 
@@ -100,3 +106,30 @@ async def test_a_handle_can_be_stopped_before_it_starts(tmp_path: Path) -> None:
         assert (result.status, handle.progress.is_done) == ("stopped", True)
         assert not model.requests
         assert isinstance(repr(Submission(handle.turn)), str)
+
+
+async def test_large_globals_are_sent_once_however_often_and_by_how_many_children_they_are_used(
+    plane: LoopbackPlane, tmp_path: Path
+) -> None:
+    big, n_bytes = os.urandom(4_000_000), 4_000_000  # not to be compressed
+
+    @tool
+    def size(part: str) -> int:
+        """Size."""
+        return len(big)
+
+    def sent() -> int:
+        return sum(path.stat().st_size for path in (plane.store.root / "uploads").rglob("*") if path.is_file())
+
+    steps: list[Any] = [Call("size", {"part": "a"}), Call("size", {"part": "b"}), Say("Big.")]
+    with opened(tmp_path / "state") as hermes, ScriptedModel(lambda request: by_turn(steps)(request)) as model:
+        bound, sizes = bind(hermes, model, size), [sent()]
+        for n_calls in (2, 0):
+            del steps[: 2 - n_calls]
+            plan = await preflight(bound, Flyte(**REMOTE))
+            result = await asyncio.wait_for(submit_plan(plan, "How big?"), 120)
+            assert [t.content for t in result.tools] == [str(n_bytes)] * n_calls
+            sizes.append(sent())
+    first, second = sizes[1] - sizes[0], sizes[2] - sizes[1]
+    assert n_bytes < first - second < n_bytes * 1.1
+    assert second < n_bytes

@@ -15,10 +15,10 @@ import flyteplugins.agents.core.testing
 import pytest
 
 import hermes_nb.flyte
-from hermes_nb.engine.fingerprint import without_host
+from hermes_nb.engine.durability.fingerprint import without_host
 from hermes_nb.errors import UsageError
-from hermes_nb.flyte.preflight import checked
-from hermes_nb.flyte.runtime import Flyte
+from hermes_nb.flyte.promotion.preflight import checked
+from hermes_nb.flyte.run.runtime import Flyte
 from hermes_nb.testing import Call, Fail, Say, ScriptedModel
 from tests.flyte.agents import REMOTE, ask, bind, opened
 from tests.flyte.loopback import LoopbackPlane
@@ -29,10 +29,21 @@ SCRIPT = Path(__file__).parent / "trap_script.py"
 
 def script(which: str, home: Path, **environment: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), which], capture_output=True, text=True, timeout=120, cwd=home, check=False,
-        env={"HOME": str(home), "HERMES_HOME": str(home / "hermes"), "PATH": "/usr/bin:/bin", "DO_NOT_TRACK": "1",
-             "PYTHONPATH": str(SCRIPT.parents[2]), **environment},
-    )  # fmt: skip
+        [sys.executable, str(SCRIPT), which],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=home,
+        check=False,
+        env={
+            "HOME": str(home),
+            "HERMES_HOME": str(home / "hermes"),
+            "PATH": "/usr/bin:/bin",
+            "DO_NOT_TRACK": "1",
+            "PYTHONPATH": str(SCRIPT.parents[2]),
+            **environment,
+        },
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return result
@@ -64,6 +75,24 @@ def test_what_the_adapter_does_and_what_happens_here(
 ) -> None:
     assert plain[what] == theirs
     assert ours[what] == here
+
+
+def test_9_runs_that_overlap_have_each_their_own_tool(plain: dict[str, Any], ours: dict[str, Any]) -> None:
+    assert plain["overlapping"] != ["one", "two"]
+    assert ours["overlapping"] == ["one", "two"]
+    assert ours["thrice"] == ["one", "two", "one"]
+    assert ours["named"] == ["three", "one"]
+    assert ours["threads"] == ["one", "two", "one", "two"]
+
+
+def test_a_name_for_the_model_does_not_rename_the_function(plain: dict[str, Any], ours: dict[str, Any]) -> None:
+    assert plain["renamed"] == ["which", True]
+    assert ours["renamed"] == ["other", False]
+
+
+def test_an_agent_of_the_users_own_runs_and_has_the_same_cure(plain: dict[str, Any], ours: dict[str, Any]) -> None:
+    assert "1.5" not in plain["own_mean"]
+    assert (ours["own_mean"], ours["own_answer"]) == ("1.5", "Done.")
 
 
 def test_4_outside_a_run_the_model_gets_the_answer(plain: dict[str, Any], ours: dict[str, Any]) -> None:
@@ -147,8 +176,8 @@ def digest(value):
 if sys.argv[1] == "plain":
     print(digest(has))
 else:
-    from hermes_nb.flyte.bundle import source_zip
-    from hermes_nb.flyte.task import tool_function
+    from hermes_nb.flyte.promotion.bundle import source_zip
+    from hermes_nb.flyte.task.definition import tool_function
     from hermes_nb.tools.decorator import tool
     from pathlib import Path
     shipped = Path(sys.argv[2])
@@ -208,8 +237,13 @@ def test_7_a_pickle_of_another_python_crashes_it(tmp_path: Path) -> None:
     (tmp_path / "f.pkl").write_bytes(cloudpickle.dumps(names_there["f"]))
     code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb'))(3))"
     packages = str(Path(cloudpickle.__file__).parents[1])
-    done = subprocess.run([other, "-c", code, str(tmp_path / "f.pkl")], capture_output=True, timeout=60, check=False,
-                          env={"PYTHONPATH": packages, "PATH": "/usr/bin:/bin"})  # fmt: skip
+    done = subprocess.run(
+        [other, "-c", code, str(tmp_path / "f.pkl")],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env={"PYTHONPATH": packages, "PATH": "/usr/bin:/bin"},
+    )
     assert done.returncode != 0
 
 
@@ -228,7 +262,7 @@ def test_11_no_object_of_hermes_and_no_key_travels(tmp_path: Path) -> None:
         plan = checked(bind(hermes, model), Flyte(mode="local"))
         shipped = cloudpickle.dumps(plan.task())
     assert model.model.api_key is not None
-    assert model.model.api_key.encode() not in shipped
+    assert model.model.api_key.get_secret_value().encode() not in shipped
     assert b"AIAgent" not in shipped
 
 

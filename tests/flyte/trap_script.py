@@ -36,9 +36,14 @@ async def main() -> None:
     async def ask(tools: list[Any], *steps: Any, **options: Any) -> list[dict[str, Any]]:
         with ScriptedModel(list(steps)) as model:
             await adapter.run_agent(
-                "Go.", tools=tools, model="scripted", base_url=model.base_url, api_key="x-0123456789",
-                api_mode="chat_completions", **options,
-            )  # fmt: skip
+                "Go.",
+                tools=tools,
+                model="scripted",
+                base_url=model.base_url,
+                api_key="x-0123456789",
+                api_mode="chat_completions",
+                **options,
+            )
             return [r.body for r in model.requests]
 
     registry.deregister("weather")
@@ -75,6 +80,52 @@ async def main() -> None:
     requests = await ask([first], Call("which"), Say("Done."))
     found["which"] = next((m["content"] for m in requests[-1]["messages"] if m["role"] == "tool"), "")
 
+    # 9 again: two at once, and the same one twice beside a third, from threads
+    async def overlapping(*tools: Any) -> list[str]:
+        waiting = asyncio.Barrier(len(tools))
+        loop = asyncio.get_running_loop()
+
+        def step(request: Any) -> Any:
+            if request.body["messages"][-1]["role"] == "tool":
+                return Say(request.body["messages"][-1]["content"])
+            asyncio.run_coroutine_threadsafe(waiting.wait(), loop).result(20)  # each was made before any calls
+            return Call(request.body["tools"][0]["function"]["name"]) if request.body.get("tools") else Say("no tool")
+
+        with ScriptedModel(step) as model:
+            options = {"base_url": model.base_url, "api_key": "x-0123456789", "api_mode": "chat_completions"}
+            return list(
+                await asyncio.gather(*(adapter.run_agent("Go.", tools=[t], model="scripted", **options) for t in tools))
+            )
+
+    second = adapter.tool(version_two)
+    found["overlapping"] = await overlapping(first, second)
+    found["thrice"] = await overlapping(first, second, first)
+
+    def other() -> str:
+        """Renamed for the model."""
+        return "three"
+
+    named = adapter.tool(other, name="which")
+    found["named"] = await overlapping(named, first)
+    found["renamed"] = (other.__name__, named is other)
+    with ScriptedModel(
+        lambda r: Say(r.body["messages"][-1]["content"]) if r.body["messages"][-1]["role"] == "tool" else Call("which")
+    ) as model:
+        options = {
+            "model": "scripted",
+            "base_url": model.base_url,
+            "api_key": "x-0123456789",
+            "api_mode": "chat_completions",
+        }
+        found["threads"] = list(
+            await asyncio.gather(
+                *(
+                    asyncio.to_thread(adapter.run_agent_sync, "Go.", tools=[t], **options)
+                    for t in (first, second, first, second)
+                )
+            )
+        )
+
     # whole numbers where a list of floats is wanted
     @env.task
     async def mean(values: list[float]) -> float:
@@ -85,6 +136,21 @@ async def main() -> None:
     requests = await ask([adapter.tool(mean)], Call("mean", {"values": [1, 2]}), Say("Done."))
     found["mean"] = next((m["content"] for m in requests[-1]["messages"] if m["role"] == "tool"), "")
 
+    from run_agent import AIAgent as OwnAgent
+
+    with ScriptedModel([Call("mean", {"values": [1, 2]}), Say("Done.")]) as model:
+        own = OwnAgent(
+            model="scripted",
+            base_url=model.base_url,
+            api_key="x-0123456789",
+            api_mode="chat_completions",
+            quiet_mode=True,
+            enabled_toolsets=["flyte"],
+        )
+        found["own_answer"] = await adapter.run_agent("Go.", agent=own)
+        asked = model.requests[-1].body["messages"]
+        found["own_mean"] = next((m["content"] for m in asked if m["role"] == "tool"), "")
+
     # 11: the agent itself, as a notebook holds it
     import cloudpickle
 
@@ -93,8 +159,8 @@ async def main() -> None:
         from pathlib import Path
 
         from hermes_nb import Agent, Hermes, Model
-        from hermes_nb.flyte.preflight import checked
-        from hermes_nb.flyte.runtime import Flyte
+        from hermes_nb.flyte.promotion.preflight import checked
+        from hermes_nb.flyte.run.runtime import Flyte
 
         with tempfile.TemporaryDirectory() as folder:
             hermes = Hermes.open_local(state=Path(folder))

@@ -41,29 +41,54 @@ class Log:
         span = span_id or self.turn_id
         parent = None if span == self.turn_id else parent_id or self.turn_id
         event = self._numberer.make(
-            kind, session_id=self.session_id, turn_id=self.turn_id, span_id=span, parent_id=parent,
-            attempt=self.attempt, data=data,
-        )  # fmt: skip
+            kind,
+            session_id=self.session_id,
+            turn_id=self.turn_id,
+            span_id=span,
+            parent_id=parent,
+            attempt=self.attempt,
+            data=data,
+        )
         self.events.append(event)
         return event
 
     def turn(self, prompt: str, **data: Any) -> None:
         told = {
-            "prompt": prompt, "agent": "analyst", "model": "scripted-1", "provider": "custom", "host": "127.0.0.1",
-            "runtime": "process", "tools": ["top_customers", "plot"], "n_history_messages": 0,
-        }  # fmt: skip
+            "prompt": prompt,
+            "agent": "analyst",
+            "model": "scripted-1",
+            "provider": "custom",
+            "host": "127.0.0.1",
+            "runtime": "process",
+            "tools": ["top_customers", "plot"],
+            "n_history_messages": 0,
+        }
         self.put("turn.started", **(told | data))
 
     def model(
-        self, n: int, *, last: str, text: str = "", calls: tuple[tuple[str, str, str], ...] = (), s: float = 0.8,
-        parent_id: str | None = None, span_id: str | None = None, deltas: int = 0, n_messages: int = 0, **data: Any,
-    ) -> None:  # fmt: skip
+        self,
+        n: int,
+        *,
+        last: str,
+        text: str = "",
+        calls: tuple[tuple[str, str, str], ...] = (),
+        s: float = 0.8,
+        parent_id: str | None = None,
+        span_id: str | None = None,
+        deltas: int = 0,
+        n_messages: int = 0,
+        **data: Any,
+    ) -> None:
         """One model call; `calls` are (id, name, raw arguments)."""
         span = span_id or f"{self.turn_id}-m{n}-{self.attempt}"
         told = {
-            "api_call": n, "n_messages": n_messages or 2 * n, "model": "scripted-1", "provider": "custom",
-            "last_message": last, "fingerprint": f"fp{n}",
-        }  # fmt: skip
+            "api_call": n,
+            "n_messages": n_messages or 2 * n,
+            "model": "scripted-1",
+            "provider": "custom",
+            "last_message": last,
+            "fingerprint": f"fp{n}",
+        }
         if not data.get("replayed"):
             self.put("model.started", span, parent_id, **told)
         for i in range(deltas):
@@ -71,9 +96,11 @@ class Log:
             self.put("model.delta", span, parent_id, text=text[len(text) * i // deltas : len(text) * (i + 1) // deltas])
         self.wait(s / (deltas + 1))
         done = {
-            "text": text, "tool_calls": [{"id": i, "name": name, "arguments": raw} for i, name, raw in calls],
-            "finish_reason": "tool_calls" if calls else "stop", "occurrence": 0,
-        }  # fmt: skip
+            "text": text,
+            "tool_calls": [{"id": i, "name": name, "arguments": raw} for i, name, raw in calls],
+            "finish_reason": "tool_calls" if calls else "stop",
+            "occurrence": 0,
+        }
         if not data.get("replayed"):
             done["duration_ms"] = round(s * 1000, 3)
             done["usage"] = {"input_tokens": 100 * n, "output_tokens": 10 * n}
@@ -86,8 +113,12 @@ class Log:
         self, call_id: str, name: str, result: str, *, ms: float | None, parent_id: str | None = None, **data: Any
     ) -> None:
         done: dict[str, Any] = {
-            "tool_call_id": call_id, "name": name, "status": "ok", "result": result, "result_chars": len(result),
-        }  # fmt: skip
+            "tool_call_id": call_id,
+            "name": name,
+            "status": "ok",
+            "result": result,
+            "result_chars": len(result),
+        }
         if ms is not None:
             done["duration_ms"] = ms
         self.put("tool.completed", call_id, parent_id, **(done | data))
@@ -145,9 +176,15 @@ def failed() -> list[Event]:
     log.turn("Sum the column.")
     log.model(1, last="Sum the column.", calls=(("c1", "total", '{"column": "x"}'),), s=0.2)
     log.tool(
-        "c1", "total", '{"column": "x"}', '{"error": "KeyError: x"}', s=0.002, status="error", error="'x'",
+        "c1",
+        "total",
+        '{"column": "x"}',
+        '{"error": "KeyError: x"}',
+        s=0.002,
+        status="error",
+        error="'x'",
         error_type="KeyError",
-    )  # fmt: skip
+    )
     log.put("model.started", "t1-m2", api_call=2, n_messages=4, model="scripted-1", provider="custom", last_message="{")
     log.wait(0.1)
     log.put("model.delta", "t1-m2", text="lost")
@@ -156,14 +193,23 @@ def failed() -> list[Event]:
         log.wait(2.0)
     log.put("warning", message="The provider's clock is off by 40 s.", code="clock")
     log.put(
-        "model.failed", "t1-m2", api_call=2, error="Rate limit reached for scripted-1.", error_type="RateLimitError",
-        status_code=429, duration_ms=4100.0,
-    )  # fmt: skip
+        "model.failed",
+        "t1-m2",
+        api_call=2,
+        error="Rate limit reached for scripted-1.",
+        error_type="RateLimitError",
+        status_code=429,
+        duration_ms=4100.0,
+    )
     log.put(
-        "turn.failed", text="", error="Rate limit reached for scripted-1.", error_type="RateLimitError",
-        hint="Wait a minute, or choose another model.", duration_ms=4310.0,
+        "turn.failed",
+        text="",
+        error="Rate limit reached for scripted-1.",
+        error_type="RateLimitError",
+        hint="Wait a minute, or choose another model.",
+        duration_ms=4310.0,
         usage={"input_tokens": 100, "output_tokens": 10},
-    )  # fmt: skip
+    )
     return log.events
 
 
@@ -189,9 +235,16 @@ def replayed() -> list[Event]:
     raw = '{"n": 3}'
     log.model(1, last="Which customers matter most?", calls=(("c1", "top_customers", raw),), s=0.0, replayed=True)
     log.put(
-        "tool.completed", "c1", tool_call_id="c1", name="top_customers", status="ok", result="[]", result_chars=2,
-        arguments=raw, replayed=True,
-    )  # fmt: skip
+        "tool.completed",
+        "c1",
+        tool_call_id="c1",
+        name="top_customers",
+        status="ok",
+        result="[]",
+        result_chars=2,
+        arguments=raw,
+        replayed=True,
+    )
     log.model(2, last="[]", text="None.", s=0.0, replayed=True)
     log.done("None.", ms=4.0, n_models=0, n_tools=0)
     return log.events
@@ -245,18 +298,27 @@ def two_attempts() -> list[Event]:
     log.attempt = 2
     log.wait(30.0)
     log.turn("Count to three.")
-    log.model(
-        1, last="Count to three.", calls=(("c1", "count", '{"to": 3}'),), s=0.0, replayed=True, span_id="t1-m1-2"
-    )
+    log.model(1, last="Count to three.", calls=(("c1", "count", '{"to": 3}'),), s=0.0, replayed=True, span_id="t1-m1-2")
     log.put(
-        "tool.completed", "c1", tool_call_id="c1", name="count", status="ok", result="1 2 3", result_chars=5,
-        arguments='{"to": 3}', replayed=True,
-    )  # fmt: skip
+        "tool.completed",
+        "c1",
+        tool_call_id="c1",
+        name="count",
+        status="ok",
+        result="1 2 3",
+        result_chars=5,
+        arguments='{"to": 3}',
+        replayed=True,
+    )
     log.model(2, last="1 2 3", text="One, two, three.", s=0.7, cost_usd=0.002)
     log.done(
-        "One, two, three.", ms=730.0, n_models=1, n_tools=0, usage={"input_tokens": 200, "output_tokens": 20},
+        "One, two, three.",
+        ms=730.0,
+        n_models=1,
+        n_tools=0,
+        usage={"input_tokens": 200, "output_tokens": 20},
         cost_usd=0.002,
-    )  # fmt: skip
+    )
     return log.events
 
 
@@ -283,13 +345,19 @@ def hostile() -> list[Event]:
     raw = json.dumps({"x": bad, "y": "']}</script>"})
     log.model(1, last=bad, calls=(("c1", "<img/src=x onerror=alert(2)>", raw),), s=0.3, model="<u>model</u>")
     log.tool(
-        "c1", "<img/src=x onerror=alert(2)>", raw, bad * 4 + "</script><!--", s=0.1, status="error",
-        error=f"{bad * 4}", error_type="<b>E</b>",
-    )  # fmt: skip
+        "c1",
+        "<img/src=x onerror=alert(2)>",
+        raw,
+        bad * 4 + "</script><!--",
+        s=0.1,
+        status="error",
+        error=f"{bad * 4}",
+        error_type="<b>E</b>",
+    )
     text = (
         f"{bad}\n\n[click](javascript:alert(3)) [data](data:text/html,<script>alert(4)</script>)"
-        " [ok](https://example.org/?a=1&b=2 \"t\\\" onclick=alert(5)\") ![track](http://evil.example/t.png)"
-        " <a href=\"javascript:alert(6)\">x</a> <http://auto.example> http://bare.example\n\n"
+        ' [ok](https://example.org/?a=1&b=2 "t\\" onclick=alert(5)") ![track](http://evil.example/t.png)'
+        ' <a href="javascript:alert(6)">x</a> <http://auto.example> http://bare.example\n\n'
         "<style>body{display:none}</style>\n\n<iframe srcdoc='<script>alert(7)</script>'></iframe>\n\n"
         "```html\n</code></pre><script>alert(8)</script>\n```\n\n- <b>x</b>\n\n</div></details><!-- -->"
         "<form action=http://evil.example><input name=p></form> $\\href{javascript:alert(9)}{x}$"

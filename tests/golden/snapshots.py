@@ -51,5 +51,9 @@ def _json(events: Sequence[Event]) -> str:
 
 
 SNAPSHOTS: dict[str, Callable[[Sequence[Event]], str]] = {
-    "html": _html, "md": _markdown, "txt": _text, "csv": _frame, "json": _json
-}  # fmt: skip
+    "html": _html,
+    "md": _markdown,
+    "txt": _text,
+    "csv": _frame,
+    "json": _json,
+}

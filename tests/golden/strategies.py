@@ -45,9 +45,16 @@ def _steps(draw: st.DrawFn, log: Log, attempt: int) -> None:
             calls = ((f"{span}-c", draw(NAMES), draw(TEXTS)),) if draw(st.booleans()) else ()
             replayed = {"replayed": True, "usage": None} if draw(st.booleans()) else {}
             log.model(
-                i + 1, last=draw(TEXTS), text=draw(TEXTS), calls=calls, s=ms / 1000, span_id=span, parent_id=parent,
-                cost_usd=draw(COSTS), **(usage | replayed),
-            )  # fmt: skip
+                i + 1,
+                last=draw(TEXTS),
+                text=draw(TEXTS),
+                calls=calls,
+                s=ms / 1000,
+                span_id=span,
+                parent_id=parent,
+                cost_usd=draw(COSTS),
+                **(usage | replayed),
+            )
         elif what == "tool":
             status = draw(st.sampled_from(["ok", "error", "denied", "timed_out"]))
             error = {"error": draw(TEXTS), "error_type": "E"} if status == "error" else {}

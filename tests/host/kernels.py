@@ -92,11 +92,15 @@ class Kernel:
         message = self.client.session.msg(
             "execute_request",
             {
-                "code": code, "silent": False, "store_history": True, "user_expressions": {},
-                "allow_stdin": allow_stdin, "stop_on_error": False,
+                "code": code,
+                "silent": False,
+                "store_history": True,
+                "user_expressions": {},
+                "allow_stdin": allow_stdin,
+                "stop_on_error": False,
             },
             metadata={"cellId": cell_id} if cell_id else {},
-        )  # fmt: skip
+        )
         self.client.shell_channel.send(message)
         key = str(message["header"]["msg_id"])
         self.cells[key] = Reply()

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hermes_nb.host.capture import MAX_CHARS, Capture, Hearing, Tee, streams
+from hermes_nb.host.output.capture import MAX_CHARS, MAX_PLACED_CHARS, Capture, Hearing, Tee, streams
 
 
 @pytest.fixture
@@ -111,6 +111,21 @@ def test_what_is_heard_is_bounded_and_says_so(capture, heard, capsys):
     assert len(capsys.readouterr().out) == 100 * 1001
 
 
+def test_what_shows_with_its_call_is_not_printed_again(heard, capsys):
+    capture = Capture(lambda *a: heard.append(a), {}, lambda: True)
+    in_a_context(Hearing(capture), lambda: print("looked at 2"))
+    assert capsys.readouterr().out == ""
+    assert [text for _, text, _ in heard] == ["looked at 2\n"]
+
+
+@pytest.mark.parametrize("shown", ["x" * (MAX_PLACED_CHARS + 1), "5 %\r", "\x1b[1mbold"])
+def test_what_is_much_or_draws_over_itself_is_printed_and_what_follows_it(heard, capsys, shown):
+    capture = Capture(lambda *a: heard.append(a), {}, lambda: True)
+    in_a_context(Hearing(capture), lambda: [print("a"), print(shown), print("b")])
+    assert capsys.readouterr().out == f"{shown}\nb\n"
+    assert "".join(text for _, text, _ in heard) == f"a\n{shown}\nb\n"
+
+
 def test_order_of_streams_and_displays_is_kept(capture, heard, capsys):
     def body() -> None:
         print("a", end="")
@@ -142,7 +157,7 @@ def test_a_tee_is_the_stream_but_for_printing(capsys):
 def test_print_survives_a_tool_that_ends_in_another_thread_meanwhile() -> None:
     code = """
 import sys, threading
-from hermes_nb.host.capture import Capture, Hearing
+from hermes_nb.host.output.capture import Capture, Hearing
 stop = threading.Event()
 def tools():
     while not stop.is_set():

@@ -9,7 +9,7 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
-from hermes_nb.host.figure import Figures  # noqa: E402
+from hermes_nb.host.output.figure import Figures  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +99,7 @@ def test_without_a_display_a_figure_stays_open_under_a_free_number():
 
 def test_matplotlib_is_not_imported_for_it():
     code = (
-        "import sys; from hermes_nb.host.figure import Figures; f = Figures(print); f.enter(); f.leave(); f.finish();"
+        "import sys; from hermes_nb.host.output.figure import Figures; f = Figures(print); f.enter(); f.leave(); f.finish();"
         "sys.exit('matplotlib' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -11,7 +11,8 @@ pytestmark = pytest.mark.kernel
 TOOLS = """
 import contextlib, os
 from unittest import mock
-from hermes_nb.host import guard, job, figure
+from hermes_nb.host.execution import sigint, tool_job
+from hermes_nb.host.output import figure
 from hermes_nb.tools import call
 
 async def sleeps_async() -> None:
@@ -71,11 +72,15 @@ with interrupt_at({owner}, "{name}", after={after}) as calls:
 OUTSIDE = [
     (owner, name, after)
     for owner, name in (
-        ("job.Job", "begin"), ("figure.Figures", "enter"), ("guard.Frame", "leave"), ("figure.Figures", "leave"),
-        ("guard.Guard", "run"), ("call", "run_async"),
+        ("tool_job.ToolJob", "begin"),
+        ("figure.Figures", "enter"),
+        ("sigint.Frame", "leave"),
+        ("figure.Figures", "leave"),
+        ("sigint.InterruptGuard", "run"),
+        ("call", "run_async"),
     )
     for after in (False, True)
-]  # fmt: skip
+]
 
 
 @pytest.fixture(autouse=True)

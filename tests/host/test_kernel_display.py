@@ -89,6 +89,23 @@ def test_messages_carry_the_header_of_the_asking_cell_while_others_run(kernel):
     assert other.text == "".join(f"{n}\n" for n in range(12))
 
 
+@pytest.mark.parametrize("cell_id", ["c1", ""])
+def test_updates_of_a_background_turn_carry_the_header_of_its_own_cell(kernel, cell_id):
+    code = "feeding = Feeding(host, answer_log(60), seconds=0.8, background=True).begin()"
+    asking = kernel.send(code, allow_stdin=True, **({"cell_id": cell_id} if cell_id else {}))
+    other = kernel.run("for n in range(12): print(n); await asyncio.sleep(0.1)", cell_id="c2", allow_stdin=True)
+    kernel.run("feeding.join()", allow_stdin=True)
+    kernel.pump(lambda: TYPES in [set(c["data"]) for c in kernel.cells[asking].of("display_data", "update_display_data")])
+    assert len(kernel.cells[asking].of("update_display_data")) >= 3
+    assert other.of("display_data", "update_display_data") == []
+
+
+def test_updates_for_a_headless_client_travel_with_the_cell_it_reads(kernel):
+    kernel.run("feeding = Feeding(host, answer_log(60), seconds=0.8, background=True).begin()")
+    other = kernel.run("feeding.join()")
+    assert other.of("update_display_data") != []
+
+
 def test_what_was_printed_before_comes_before(kernel):
     reply = kernel.run("print('first'); feeding = Feeding(host, answer_log(1)).begin(); feeding.join()", cell_id="c")
     kinds = [m["header"]["msg_type"] for m in reply.messages if m["header"]["msg_type"] in ("stream", "display_data")]
@@ -183,4 +200,3 @@ def test_interleaved_turns_of_two_cells_keep_their_places(tmp_path):
     for n, word in ((2, "one one"), (3, "two two")):
         (output,) = notebook.cells[n].outputs
         assert word in output.data["text/plain"]
-

@@ -96,6 +96,67 @@ def test_a_turn_of_a_users_thread_uses_the_main_thread_and_the_kernels_loop(kern
     assert kernel.value("[o.value for o in done[0].outcomes]") == [True, True]
 
 
+WHERE = """
+from concurrent.futures import ThreadPoolExecutor
+def where() -> bool:
+    "Whether this is the main thread."
+    return threading.current_thread() is threading.main_thread()
+async def which() -> bool:
+    "Whether this is the loop of the cells."
+    return asyncio.get_running_loop() is loop
+loop = asyncio.get_running_loop()
+def ask(_=None): return FakeTurn(host, where, where, where, blocks=True).wait_blocking()
+"""
+
+
+@pytest.mark.parametrize(
+    "waits",
+    [
+        "with ThreadPoolExecutor(2) as pool: turns = list(pool.map(ask, range(4)))",
+        "turns = []; thread = threading.Thread(target=lambda: turns.append(ask())); thread.start(); thread.join()",
+        "with ThreadPoolExecutor(1) as pool:\n    asked = pool.submit(ask)\n"
+        "    while not asked.done(): time.sleep(0.01)\nturns = [asked.result()]",
+    ],
+)
+def test_a_tool_asked_for_by_a_thread_that_the_main_thread_waits_for_gets_a_thread(kernel, waits):
+    kernel.run(WHERE)
+    kernel.run(f"began = time.monotonic()\n{waits}\ntook_s = time.monotonic() - began")
+    assert kernel.value("[[o.value for o in t.outcomes] for t in turns] == [[False] * 3] * len(turns)")
+    assert kernel.value("took_s") < 5
+    # the main thread is free again: so it is used again
+    kernel.run("thread = threading.Thread(target=lambda: turns.append(ask())); thread.start()")
+    kernel.run("while thread.is_alive(): await asyncio.sleep(0.01)")
+    assert kernel.value("[o.value for o in turns[-1].outcomes]") == [True] * 3
+
+
+def test_a_tool_that_asks_in_a_pool_is_not_waited_for_by_its_own_pool(kernel):
+    kernel.run(WHERE)
+    kernel.run(
+        "def asks() -> list[bool]:\n    'Ask two agents at once.'\n    with ThreadPoolExecutor(2) as pool:\n"
+        "        return [o.value for t in pool.map(ask, range(2)) for o in t.outcomes]\n"
+        "outer = FakeTurn(host, asks, blocks=True).wait_blocking()"
+    )
+    assert kernel.value("outer.outcomes[0].value") == [False] * 6
+
+
+def test_a_background_turn_still_waits_for_the_cell_that_computes(kernel):
+    kernel.run(WHERE)
+    kernel.run(
+        "turn = FakeTurn(host, where, background=True); turn.running.wait(); time.sleep(1.5); early = len(turn.outcomes)"
+    )
+    kernel.run("await turn.wait()")
+    assert kernel.value("[early, turn.outcomes[0].value]") == [0, True]
+
+
+def test_an_async_tool_whose_loop_waits_for_the_asking_thread_is_refused(kernel):
+    kernel.run(WHERE)
+    kernel.run(
+        "turns = []\ndef other(): turns.append(FakeTurn(host, which, blocks=True).wait_blocking())\n"
+        "thread = threading.Thread(target=other); thread.start(); thread.join()"
+    )
+    assert kernel.value("[turns[0].statuses, turns[0].outcomes[0].error_type]") == [["error"], "LoopBlockedError"]
+
+
 def test_a_task_of_an_earlier_cell_is_served_while_the_kernel_is_idle(kernel):
     kernel.run(
         "def where() -> bool:\n    'Whether this is the main thread.'\n"

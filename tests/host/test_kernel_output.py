@@ -98,11 +98,7 @@ def test_a_plot_of_a_background_turn_is_not_drawn_into_the_users_figure(kernel, 
 
 
 def test_plots_of_threads_at_once_are_shown_each_and_the_users_figure_stays(kernel):
-    kernel.run(
-        "import matplotlib.pyplot as plt\n"
-        "%config InlineBackend.close_figures = False\n"
-        "figure, axes = plt.subplots()"
-    )
+    kernel.run("import matplotlib.pyplot as plt\n%config InlineBackend.close_figures = False\nfigure, axes = plt.subplots()")
     try:
         asking = kernel.send("turns = [FakeTurn(host, plots_in_a_thread, background=True) for _ in range(3)]")
         kernel.finish(asking)
@@ -119,11 +115,7 @@ def test_plots_of_threads_at_once_are_shown_each_and_the_users_figure_stays(kern
 
 @pytest.mark.parametrize("function", ["plots", "plots_in_a_thread"])
 def test_a_figure_that_is_open_across_cells_stays_the_users(kernel, function):
-    kernel.run(
-        "import matplotlib.pyplot as plt\n"
-        "%config InlineBackend.close_figures = False\n"
-        "figure, axes = plt.subplots()"
-    )
+    kernel.run("import matplotlib.pyplot as plt\n%config InlineBackend.close_figures = False\nfigure, axes = plt.subplots()")
     try:
         reply = kernel.run(f"turn = await FakeTurn(host, {function}).wait(); print(len(axes.lines), plt.gcf() is figure)")
         assert reply.text == "0 True\n"
@@ -239,9 +231,17 @@ def table() -> object:
 
 @pytest.mark.parametrize(
     ("function", "n_images"),
-    [("picture", 1), ("figure", 1), ("axes", 1), ("pictures", 2), ("picture_async", 1), ("picture_in_a_thread", 1),
-     ("displays_and_returns", 1), ("table", 0)],
-)  # fmt: skip
+    [
+        ("picture", 1),
+        ("figure", 1),
+        ("axes", 1),
+        ("pictures", 2),
+        ("picture_async", 1),
+        ("picture_in_a_thread", 1),
+        ("displays_and_returns", 1),
+        ("table", 0),
+    ],
+)
 def test_a_picture_that_is_returned_is_shown_once(kernel, function, n_images):
     kernel.run(RETURNS)
     reply = kernel.run(f"turn = FakeTurn(host, {function}); x = await turn.wait()")

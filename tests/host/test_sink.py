@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from hermes_nb.host.client import cell_named, replaces_outputs
-from hermes_nb.host.display_sink import WAITING, DisplaySink
-from hermes_nb.host.sink import Budget, NullSink
-from hermes_nb.host.stream_sink import StreamSink
-from hermes_nb.host.tail import last_lines
+from hermes_nb.host.output.bandwidth import Bandwidth, NullSink
+from hermes_nb.host.output.display_sink import WAITING, DisplaySink
+from hermes_nb.host.output.live_area import last_lines
+from hermes_nb.host.output.stream_sink import StreamSink
 from hermes_nb.model.event import Event
 from hermes_nb.views._bundle import bundle
 
@@ -71,7 +71,7 @@ FINAL = {"text/markdown": "**4**", "text/html": "<b>4</b>", "text/plain": "4"}
 
 def display(timer: HandTimer, **options) -> tuple[DisplaySink, Outlet]:
     outlet = Outlet(timer, **options)
-    return DisplaySink(outlet, timer, Budget(), timer.clock), outlet
+    return DisplaySink(outlet, timer, Bandwidth(), timer.clock), outlet
 
 
 def test_something_shows_before_the_first_event(timer):
@@ -199,17 +199,22 @@ def test_who_is_known_to_update():
 @pytest.mark.parametrize(
     ("metadata", "named"),
     [
-        ({"cellId": "c"}, "c"), ({"colab": {"cell_id": "c"}}, "c"), ({"colab": {}}, ""), ({"colab": None}, ""),
-        ({"cellId": None}, ""), ({}, ""), (None, ""),
+        ({"cellId": "c"}, "c"),
+        ({"colab": {"cell_id": "c"}}, "c"),
+        ({"colab": {}}, ""),
+        ({"colab": None}, ""),
+        ({"cellId": None}, ""),
+        ({}, ""),
+        (None, ""),
     ],
-)  # fmt: skip
+)
 def test_a_cell_is_named_as_its_client_names_it(metadata, named):
     assert cell_named({"metadata": metadata}) == named
     assert cell_named({}) == ""
 
 
 def test_the_interval_grows_with_the_text_and_with_the_turns_that_show_at_once():
-    budget = Budget()
+    budget = Bandwidth()
     budget.open()
     assert budget.interval_s(10) == 0.1
     assert budget.interval_s(600_000) == 2.0

@@ -32,9 +32,14 @@ class Terminal:
         env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--no-confirm-exit", "--colors=NoColor"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1, cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            bufsize=1,
+            cwd=folder,
             env={**env, "PYTHONPATH": str(PROJECT), "IPYTHONDIR": str(folder), "PYTHONUNBUFFERED": "1"},
-        )  # fmt: skip
+        )
         self.seen = ""
 
     def send(self, *lines: str) -> None:

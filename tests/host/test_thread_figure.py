@@ -15,8 +15,8 @@ plt = pytest.importorskip("matplotlib.pyplot")
 
 from matplotlib._pylab_helpers import Gcf  # noqa: E402
 
-from hermes_nb.host.figure import Figures  # noqa: E402
-from hermes_nb.host.thread_figure import ThreadFigures  # noqa: E402
+from hermes_nb.host.output.figure import Figures  # noqa: E402
+from hermes_nb.host.output.thread_figure import ThreadFigures  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -143,7 +143,7 @@ def test_a_figure_is_not_left_for_the_end_of_the_users_cell(shown, monkeypatch):
 def test_the_first_import_of_matplotlib_may_be_in_a_thread(plots):
     code = f"""
 import contextvars, sys, threading
-from hermes_nb.host.thread_figure import ThreadFigures
+from hermes_nb.host.output.thread_figure import ThreadFigures
 shown = []
 def run():
     figures = ThreadFigures(shown.append)

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from hermes_nb.host.timer import Timer
+from hermes_nb.host.execution.timer import Timer
 
 
 @pytest.fixture

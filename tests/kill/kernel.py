@@ -13,11 +13,11 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from hermes_nb.api.bound_agent import BoundAgent
+from hermes_nb.api.hermes import Hermes
+from hermes_nb.api.turn import Turn
 from hermes_nb.errors import HermesNbError
 from hermes_nb.model.agent import Agent, Model
-from hermes_nb.sessions.agent import BoundAgent
-from hermes_nb.sessions.hermes import Hermes
-from hermes_nb.sessions.turn import Turn
 from hermes_nb.tools.decorator import tool
 
 TOOL_S = 0.03
@@ -89,9 +89,15 @@ async def _finish(bound: BoundAgent, turn: Turn) -> None:
     spans: list[Any] = [[s.kind, s.status, s.attempt, s.replayed] for s in result.spans]
     await asyncio.to_thread(bound.hermes.io.call, bound.instance.worker.ensure())
     _say(
-        "done", turn=turn.id, status=result.status, text=result.text, error=result.error, n_asked=n_asked, spans=spans,
+        "done",
+        turn=turn.id,
+        status=result.status,
+        text=result.text,
+        error=result.error,
+        n_asked=n_asked,
+        spans=spans,
         worker=bound.instance.worker.pid,
-    )  # fmt: skip
+    )
 
 
 def _say(kind: str, **data: Any) -> None:

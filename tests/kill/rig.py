@@ -22,9 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hermes_nb.engine.endpoint import ChatRequest
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import fold
+from hermes_nb.offline_model.endpoint import ChatRequest
 from hermes_nb.testing import Call, Say, ScriptedModel, Step
 
 N_STEPS = 6
@@ -214,8 +214,9 @@ class Rig:
         with contextlib.closing(sqlite3.connect(self.folder / "state" / "store.db", timeout=10)) as db:
             rows = db.execute(
                 "SELECT v, producer, seq, at_unix_s, session_id, turn_id, span_id, parent_id, attempt, kind, data"
-                " FROM events WHERE turn_id = ? ORDER BY rowid", (turn_id,),
-            ).fetchall()  # fmt: skip
+                " FROM events WHERE turn_id = ? ORDER BY rowid",
+                (turn_id,),
+            ).fetchall()
         events = [Event(*row[:-1], json.loads(row[-1])) for row in rows]
         stored = {e.key for e in events}
         lost = [e for e in committed.events if e.key not in stored]
@@ -283,8 +284,11 @@ class Kernel:
         log = (state.parent / "kernels.log").open("ab")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.kill.kernel", str(state), base_url, str(calls)],
-            cwd=_PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
-        )  # fmt: skip
+            cwd=_PROJECT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
         log.close()
         self._heard: queue.Queue[dict[str, Any] | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()

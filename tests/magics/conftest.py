@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import hermes_nb.magics
-from hermes_nb.engine.endpoint import ChatRequest
+from hermes_nb.offline_model.endpoint import ChatRequest
 from hermes_nb.testing import Call, Say, ScriptedModel, Step
 from tests.magics.kernel import Kernel
 
@@ -25,9 +25,7 @@ def module_shell() -> Iterator[InteractiveShell]:
 
 
 @pytest.fixture
-def shell(
-    module_shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[InteractiveShell]:
+def shell(module_shell: InteractiveShell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
     """The module's shell, `%hermes` freshly loaded, in a working directory of its own; new variables are removed."""
     monkeypatch.chdir(tmp_path)
     before = set(module_shell.user_ns)

@@ -32,7 +32,7 @@ def complete(shell: InteractiveShell) -> Complete:
 @pytest.mark.parametrize("magic", ["%hermes", "%%hermes", "x = 1\n%hermes", "for i in x:\n    %hermes"])
 def test_sub_commands_are_completed(complete: Complete, magic: str) -> None:
     assert complete(f"{magic} ") == [f"{magic} {name}" for name in _subcommand.names()]
-    assert complete(f"{magic} ru") == [f"{magic} run"]
+    assert complete(f"{magic} ru") == [f"{magic} run", f"{magic} runtimes"]
 
 
 @pytest.mark.parametrize(
@@ -105,5 +105,6 @@ def test_elsewhere_braces_are_not_ours(shell: InteractiveShell, complete: Comple
 def test_a_variable_that_would_stay_as_typed_says_so(shell: InteractiveShell, complete: Complete) -> None:
     kinds = {line: in_body(context(shell), f"{line}\n{{{{d", 1, "{{d") for line in ("%%hermes run", "%%hermes run --format")}
     assert kinds == {
-        "%%hermes run": ("d", "variable (needs --format)", ["df"]), "%%hermes run --format": ("d", "variable", ["df"]),
-    }  # fmt: skip
+        "%%hermes run": ("d", "variable (needs --format)", ["df"]),
+        "%%hermes run --format": ("d", "variable", ["df"]),
+    }

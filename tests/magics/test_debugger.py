@@ -16,7 +16,7 @@ from tests.magics.kernel import TIMEOUT_S, Kernel
 
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
 
-TOOLS = '''import asyncio
+TOOLS = """import asyncio
 
 @tool
 def plain(n: int = 2) -> str:
@@ -47,7 +47,7 @@ def hurried(n: int = 2) -> str:
 def quick() -> str:
     "Quick."
     return "quick"
-'''
+"""
 LINES = [n for n, line in enumerate(TOOLS.splitlines(), 1) if "return f" in line]
 STOP_S = 5.0
 FORMS = {

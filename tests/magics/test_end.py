@@ -175,7 +175,7 @@ def _same(text: str) -> list[str]:
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|In \[\d+\]: ", "", text).replace("\r", "")
     text = re.sub(r"[\d.]+ m?s\b", "_ s", re.sub(r"\b[st]-[0-9a-f]{10}", "_", text))
     lines = [line.rstrip() for line in text.splitlines()]
-    return lines[lines.index("Hermes agent") :]
+    return lines[next(n for n, line in enumerate(lines) if line.startswith("✓ add(a=1, b=2)")) :]
 
 
 def test_a_script_a_terminal_and_a_kernel_give_the_same_text(tmp_path: Path, model: Asked) -> None:
@@ -199,9 +199,15 @@ def test_a_script_a_terminal_and_a_kernel_give_the_same_text(tmp_path: Path, mod
     lines += ["%hermes run -a analyst What is 1 + 2?", "exit"]
     (tmp_path / "setup.py").write_text(setup.replace('    print("adding", a, b)\n', ""), encoding="utf-8")
     ran = subprocess.run(
-        [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--colors=nocolor"], cwd=tmp_path,
-        input="\n".join(lines) + "\n", env=environment, capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "IPython", "--simple-prompt", "--no-banner", "--colors=nocolor"],
+        cwd=tmp_path,
+        input="\n".join(lines) + "\n",
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
     texts.append(_same(ran.stdout.partition("\nIn [5]")[0]))
     kernel = Kernel(tmp_path)
     try:

@@ -67,9 +67,7 @@ def test_a_turn_changes_nothing_of_the_kernel(own_kernel: Kernel, model: Asked) 
 
 @pytest.mark.parametrize("package", ["nest_asyncio", "nest_asyncio2"])
 @pytest.mark.parametrize("is_first", [True, False], ids=["before", "after"])
-def test_a_notebook_that_patched_asyncio_works(
-    own_kernel: Kernel, model: Asked, package: str, is_first: bool
-) -> None:
+def test_a_notebook_that_patched_asyncio_works(own_kernel: Kernel, model: Asked, package: str, is_first: bool) -> None:
     kernel = own_kernel
     patch, setup = f"import {package}\n{package}.apply()", SETUP.format(url=model.scripted.base_url)
     for source in (patch, setup) if is_first else (setup, patch):
@@ -141,8 +139,10 @@ def test_an_agent_is_made_of_options_and_a_body(kernel: Kernel, model: Asked) ->
     assert "Agent made" in cell.text
     assert "text/html" in cell.shown[0]
     assert kernel.value("[bound.config.instructions, bound.config.max_turns, [t.name for t in bound.tools]]") == [
-        "Be brief.\nBe kind.", 5, ["add", "sleepy"],
-    ]  # fmt: skip
+        "Be brief.\nBe kind.",
+        5,
+        ["add", "sleepy"],
+    ]
     kernel.ok("%hermes run -a made hi")
     assert "Be brief.\nBe kind." in str(model.scripted.requests[-1].messages[0]["content"])
     kernel.ok(f"%hermes agent spelled --model custom:scripted --base-url {url} -o spelled")
@@ -157,7 +157,7 @@ def test_tools_are_attached_and_detached_between_turns(kernel: Kernel, model: As
     kernel.ok("bare = Agent('bare', model=model)\n%hermes agent bare")
     kernel.ok("%hermes run -a bare one")
     assert offered() == []
-    assert "sleepy" in kernel.ok("%hermes tools attach add,sleepy -a bare").text
+    assert "sleepy" in kernel.ok("%hermes tools attach add sleepy -a bare").text
     kernel.ok("%hermes run -a bare two")
     assert offered() == ["add", "sleepy"]
     assert "Agent bare has add already." in kernel.run("%hermes tools attach add -a bare").err
@@ -165,12 +165,17 @@ def test_tools_are_attached_and_detached_between_turns(kernel: Kernel, model: As
     kernel.ok("%hermes run -a bare three")
     assert offered() == ["sleepy"]
     assert "Attached: sleepy." in kernel.run("%hermes tools detach add -a bare").err
+    kernel.ok("%hermes tools detach sleepy -a bare")
+    kernel.ok("%hermes tools attach add, sleepy -a bare")
+    kernel.ok("%hermes tools detach add,sleepy -a bare")
+    kernel.ok("%hermes run -a bare four")
+    assert offered() == []
     assert "process" in kernel.ok("%hermes doctor").text
 
 
 def test_completion_reaches_a_front_end(kernel: Kernel) -> None:
     for source, start, expected in (
-        ("%hermes ru", 8, ["run"]),
+        ("%hermes ru", 8, ["run", "runtimes"]),
         ("%%hermes run -a an", 16, ["analyst"]),
         ("x = 1\n%hermes run --ti", 18, ["--timeout"]),
         ("%hermes agent x --tools add,sl", 28, ["sleepy"]),

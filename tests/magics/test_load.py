@@ -71,9 +71,7 @@ def test_unloading_puts_everything_back(bare: InteractiveShell) -> None:
     assert state(bare) == before
 
 
-def test_a_second_load_and_a_reload_leave_one_magic(
-    bare: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_second_load_and_a_reload_leave_one_magic(bare: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     before = state(bare)
     for source in ("%load_ext hermes_nb", "%load_ext hermes_nb", "%reload_ext hermes_nb", "%reload_ext hermes_nb"):
         assert bare.run_cell(source).success
@@ -85,9 +83,7 @@ def test_a_second_load_and_a_reload_leave_one_magic(
     assert state(bare) == before
 
 
-def test_a_foreign_magic_is_named_kept_and_given_back(
-    bare: InteractiveShell, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_foreign_magic_is_named_kept_and_given_back(bare: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     bare.register_magics(Foreign)
     before = state(bare)
     bare.extension_manager.load_extension("hermes_nb")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipykernel
 import pytest
 
-from hermes_nb.testing import Call, Say
-from tests.magics.conftest import Asked
+from hermes_nb.offline_model.endpoint import ChatRequest
+from hermes_nb.testing import Call, Say, Step
+from tests.magics.conftest import Asked, prompt
 from tests.magics.kernel import Kernel
 
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
@@ -77,3 +78,33 @@ def test_prints_of_a_background_turn_land_in_its_cell_while_others_run(kernel: K
     assert sum("image/png" in data for data in asking.shown) == 1
     assert sum("image/png" in data for data in mine.shown) == 1
     assert kernel.value("len(ax.lines)") == 0
+
+
+STARTED = "asyncio.run(started(bound, question))"
+
+
+@pytest.mark.parametrize("ask", ["bound.run_sync(question)", "asyncio.run(bound.run(question))", STARTED])
+def test_questions_of_a_thread_pool_that_the_cell_waits_for_are_answered(kernel: Kernel, model: Asked, ask: str) -> None:
+    kernel.ok(
+        "import asyncio\nfrom concurrent.futures import ThreadPoolExecutor\nfrom hermes_nb import Hermes\n"
+        "@tool\ndef add(n: int) -> int:\n    'Add one.'\n    print(f'adding {n}\\n', end='')\n    return n + 1\n"
+        "@tool\nasync def add_later(n: int) -> int:\n    'Add one.'\n    return n + 1\n"
+        "hermes = Hermes.open_local()\n"
+        "pooled = [hermes.bind(Agent(f'pooled{n}', model=model, tools=[add, add_later])) for n in range(2)]"
+    )
+
+    def answer(request: ChatRequest) -> Step:
+        said = [m["content"] for m in request.messages if m["role"] == "tool"]
+        name = "add" if not said else "add_later"
+        return Say(str(said)) if len(said) == 2 else Call(name, {"n": int(prompt(request))})
+
+    model.answer = answer
+    cell = kernel.ok(
+        "async def started(bound, question):\n    turn = await bound.start(question)\n    return await turn.wait()\n"
+        f"def ask(bound, question): return {ask}\n"
+        "with ThreadPoolExecutor(2) as pool: answers = list(pool.map(ask, pooled, ['1', '5']))"
+    )
+    assert kernel.value("[a.text for a in answers]") == ["['2', '2']", "['6', '6']"]
+    assert kernel.value("[a.status for a in answers]") == ["completed"] * 2
+    assert sorted(cell.out.splitlines()) == ["adding 1", "adding 5"]
+    kernel.ok("hermes.close()")

@@ -101,19 +101,17 @@ def test_bound_agents_and_sessions_with_forks_and_runs_are_told(shell: Interacti
     hermes = context(shell).hermes
 
     async def store() -> None:
-        opened = await hermes.opened_store()
+        opened = await hermes.conversations.opened_store()
         long = "Which?\n" + "x" * 300 + "\ud800"
         await opened.ingest(turn_events(prompt=long.encode("utf-8", "replace").decode(), usage={"input_tokens": 7}))
         await opened.ingest([event(3, "turn.started", turn="t2", prompt="And?", agent="analyst")])
         await opened.ingest([event(4, "flyte.run", turn="t2", run="r1", phase="running", url="https://flyte/r1")])
 
     hermes.io.call(store())
-    hermes.io.call(hermes.fork("s", title="another way"))
+    hermes.io.call(hermes.conversations.fork("s", title="another way"))
     told = _panel.state(context(shell))
     (agent,) = told["agents"]
-    assert (agent["name"], agent["provider"], agent["is_bound"], agent["is_default"]) == (
-        "analyst", "offline", True, True
-    )  # fmt: skip
+    assert (agent["name"], agent["provider"], agent["is_bound"], agent["is_default"]) == ("analyst", "offline", True, True)
     parent, fork = told["sessions"]
     assert (parent["session_id"], parent["depth"], parent["n_turns"], parent["is_unfinished"]) == ("s", 0, 2, True)
     assert (parent["input_tokens"], parent["output_tokens"], parent["cost"]) == (7, None, "")

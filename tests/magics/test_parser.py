@@ -135,3 +135,34 @@ def test_a_count_is_a_whole_number() -> None:
 def test_an_argument_written_as_an_option_is_recognized(name: str, line: str, hint: str) -> None:
     with pytest.raises(UsageError, match=hint):
         import_module(f"hermes_nb.magics.subcommands.{name}").parser().read(line)
+
+
+@pytest.mark.parametrize("comment", ["# c", "#", "  # -o x 'a", "# it's fine"])
+def test_a_comment_ends_a_line_of_options(parser: Parser, comment: str) -> None:
+    options = parser.read(f"-a analyst -o answer {comment}")
+    assert (options.agent, options.out, options.text) == ("analyst", "answer", "")
+    assert parser.read(f'"Which one?" -o answer {comment}').text == "Which one?"
+    assert parser.read(f'"Which one?" {comment}').text == "Which one?"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is issue #5?", "Is C # a note?", "#5 is which one?", "x = 1 # why", "A heading in Markdown is # and a word"],
+)
+def test_a_number_sign_within_a_question_is_part_of_it(parser: Parser, question: str) -> None:
+    assert parser.read(f"-a analyst {question}").text == question
+    assert parser.read(f'"{question}" -o answer # c').text == question
+    assert parser.read("-- # Title").text == "# Title"
+    assert parser.read('"# Title"').text == "# Title"
+
+
+def test_options_alone_take_comments_of_either_spelling_and_values_with_a_number_sign() -> None:
+    made = Parser("fork")
+    made.add_argument("session", nargs="?")
+    made.add_argument("--title")
+    for line in ("s-1 # c", "s-1 #c", "s-1 # it's", "s-1 #"):
+        assert made.read(line).session == "s-1"
+    assert made.read("s-1 --title #5 # c").title == "#5"
+    assert made.read("s-1 --title 'a # b'").title == "a # b"
+    with pytest.raises(UsageError, match="expected one argument"):
+        made.read("s-1 --title # c")

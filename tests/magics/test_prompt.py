@@ -13,13 +13,13 @@ from tests.magics.kernel import Cell, Kernel
 
 pytestmark = [pytest.mark.kernel, pytest.mark.hermes]
 
-TOOL = '''
+TOOL = """
 @tool({options})
 {define} {kind}_{name}(n: int = 2) -> str:
     "It {name}."
     {first}
     {body}
-'''
+"""
 KINDS = {"plain": "def", "awaiting": "async def", "threaded": "def"}
 BODIES = {
     "asks": 'return "said " + input("who? ")',
@@ -42,9 +42,13 @@ def tool_of(kind: str, name: str) -> str:
     sleep = "await asyncio.sleep" if kind == "awaiting" else "time.sleep"
     options = [f"parallel={kind == 'threaded'}", *([f"timeout_s={LIMIT_S}"] if name == "limited" else [])]
     return TOOL.format(
-        options=", ".join(options), define=KINDS[kind], kind=kind, name=name, first=f"{sleep}(0.05)",
+        options=", ".join(options),
+        define=KINDS[kind],
+        kind=kind,
+        name=name,
+        first=f"{sleep}(0.05)",
         body=BODIES[name].replace("{sleep}", sleep),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +158,7 @@ def test_breakpoint_is_ignored_where_nobody_can_type_as_in_the_rest_of_the_noteb
 
 
 def test_ipykernel_still_ignores_breakpoint_in_a_cell(asker: Kernel) -> None:
-    """ipython/ipykernel#897: once it is mended, hermes_nb/host/debugged.py needs no hook of its own."""
+    """ipython/ipykernel#897: once it is mended, hermes_nb/host/execution/debugger.py needs no hook of its own."""
     cell = asker.finish(asker.start("def f():\n    breakpoint()\n    return 'went on'\nf()", allow_stdin=True))
     assert cell.text == "'went on'"
 

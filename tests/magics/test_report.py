@@ -33,7 +33,7 @@ def test_no_key_no_question_and_no_answer_can_get_in(tmp_path: Path, model: Aske
 @tool
 def leak(secret: str) -> str:
     "Leak."
-    return f"{{model.api_key}} {UNTOLD} Zanzibar result"
+    return f"{{model.api_key.get_secret_value()}} {UNTOLD} Zanzibar result"
 leaky = Agent('leaky', model=model, tools=[leak])
 %hermes agent leaky""")
         steps = iter([Call("leak", {"secret": KEY}), Say(f"Quixotic {KEY} {UNTOLD}"), Fail(401, "Bad key {key} " + UNTOLD)])
@@ -71,11 +71,17 @@ leaky = Agent('leaky', model=model, tools=[leak])
 @pytest.mark.parametrize(
     "secret",
     [
-        "sk-proj-abcdefgh12345678", "sk-ant-api03-abcdefgh_12345678", "hf_abcdefgh12345678", "ghp_abcdefgh12345678ABCD",
-        "gsk_abcdefgh1234", "AKIAABCDEFGHIJKLMNOP", "AIzaSyA1234567890abcdefghijk", "xoxb-123456789012-abcdef",
+        "sk-proj-abcdefgh12345678",
+        "sk-ant-api03-abcdefgh_12345678",
+        "hf_abcdefgh12345678",
+        "ghp_abcdefgh12345678ABCD",
+        "gsk_abcdefgh1234",
+        "AKIAABCDEFGHIJKLMNOP",
+        "AIzaSyA1234567890abcdefghijk",
+        "xoxb-123456789012-abcdef",
         "eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2lnbmF0dXJl",
     ],
-)  # fmt: skip
+)
 def test_what_looks_like_a_key_is_masked_though_nobody_told_of_it(secret: str) -> None:
     for around in ("{}", "key is {}.", "'{}'", "Authorization: Bearer {}", "https://x.org/?api_key={}&a=1"):
         assert secret[8:] not in _report.clean(around.format(secret), Masker())

@@ -29,8 +29,10 @@ def test_the_answer_is_shown_and_bound_and_the_cell_has_no_value(kernel: Kernel)
     assert "You said: Which customers matter?" in cell.text
     assert cell.contents("execute_result") == []
     assert kernel.value("[type(answer).__name__, answer.status, answer.text]") == [
-        "RunResult", "completed", "You said: Which customers matter?",
-    ]  # fmt: skip
+        "RunResult",
+        "completed",
+        "You said: Which customers matter?",
+    ]
     assert kernel.value("_ is None or 'RunResult' not in type(_).__name__")
 
 
@@ -290,6 +292,8 @@ def test_an_unknown_session_is_an_error_not_a_new_one(kernel: Kernel, model: Ask
     cell = kernel.run("%hermes run -s s-nope hi")
     assert "No session 's-nope'" in cell.err
     assert cell.reply["ename"] == "UsageError"
+    assert "-s new" not in cell.err
+    assert "A new one is session_id=await bound.new_session(), in a cell -s new." in kernel.run("%hermes run -s side hi").err
     assert model.prompts == []
 
 
@@ -378,8 +382,11 @@ def test_stop_ends_background_turns_and_says_which(kernel: Kernel, model: Asked)
 
 def test_a_typed_answer_is_asked_for_once_more_and_bound_as_a_value(kernel: Kernel, model: Asked) -> None:
     kernel.ok("from dataclasses import dataclass\n@dataclass\nclass City:\n    name: str\n    people: int")
-    model.answer = lambda request: Say("Oslo." if "schema" in str(request.body["messages"][-1]["content"]) and len(
-        model.prompts) == 1 else '{"name": "Oslo", "people": 700000}')  # fmt: skip
+    model.answer = lambda request: Say(
+        "Oslo."
+        if "schema" in str(request.body["messages"][-1]["content"]) and len(model.prompts) == 1
+        else '{"name": "Oslo", "people": 700000}'
+    )
     kernel.ok("%%hermes run -s new -o answer --returns City\nA city?")
     assert kernel.value("[answer.value.name, answer.value.people]") == ["Oslo", 700000]
     assert len(model.prompts) == 2
@@ -389,3 +396,17 @@ def test_an_image_that_is_none_is_refused_before_anything_is_sent(kernel: Kernel
     cell = kernel.run("figure = 3\n%hermes run --image figure What is it?")
     assert "figure is of type int, which is no image" in cell.err
     assert model.prompts == []
+
+
+def test_await_of_a_background_turn_gives_its_result_running_or_ended(kernel: Kernel, model: Asked) -> None:
+    kernel.ok("%hermes run --background --quiet -o bg hello")
+    assert kernel.ok("r = await bg\nprint(r.text)").out == "You said: hello\n"
+    assert kernel.ok("print((await bg).text, type(bg).__name__)").out == "You said: hello RunResult\n"
+
+
+def test_an_assignment_gets_what_o_would(kernel: Kernel, model: Asked) -> None:
+    kernel.ok("given = %hermes run -a analyst Hello there")
+    assert kernel.ok("print(type(given).__name__, given.text)").out == "RunResult You said: Hello there\n"
+    assert kernel.ok("%hermes run -a analyst Hello again").out.count("RunResult") == 0
+    kernel.ok("going = %hermes run -a analyst --background And this")
+    assert kernel.ok("print((await going).text)").out == "You said: And this\n"

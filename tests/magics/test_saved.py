@@ -27,9 +27,14 @@ def convert(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     ours = {"PYTHONPATH": str(PROJECT), "IPYTHONDIR": str(folder / ".ipython"), "JUPYTER_PATH": str(templates)}
     environment = {**os.environ, **ours}
     return subprocess.run(
-        [sys.executable, "-m", "nbconvert", *options, "run.ipynb"], cwd=folder, env=environment, capture_output=True,
-        text=True, timeout=120, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", "nbconvert", *options, "run.ipynb"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def written(folder: Path, *sources: str) -> None:
@@ -66,10 +71,10 @@ def test_nbconvert_executes_it_and_its_page_shows_answer_and_rows(tmp_path: Path
         ran = convert(tmp_path, "--to", "html", "--template", template, "--output", f"{template}.html")
         assert ran.returncode == 0, ran.stderr[-2000:]
         page = words((tmp_path / f"{template}.html").read_text(encoding="utf-8"))
-        for text in ("It is 3 .", "add", "adding 1 2", "{'a': 1, 'b': 2}", "In the background.", "cost unknown"):
+        for text in ("It is 3 .", "add", "adding 1 2", "add(a=1, b=2)", "In the background.", "cost unknown"):
             assert text in page, text
     ran = convert(tmp_path, "--to", "markdown")
-    assert "It is **3**." in (tmp_path / "run.md").read_text(encoding="utf-8") + html.unescape(ran.stdout)
+    assert "It is <strong>3</strong>." in (tmp_path / "run.md").read_text(encoding="utf-8") + html.unescape(ran.stdout)
 
 
 def test_nbconvert_stops_where_a_turn_did_not_complete(tmp_path: Path, model: Asked) -> None:

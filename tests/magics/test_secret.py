@@ -21,7 +21,7 @@ import os
 @tool
 def returns() -> str:
     "Return the keys."
-    return f"{model.api_key} {os.environ['OPENROUTER_API_KEY']}"
+    return f"{model.api_key.get_secret_value()} {os.environ['OPENROUTER_API_KEY']}"
 
 @tool
 def prints() -> str:
@@ -57,9 +57,17 @@ def test_a_key_is_nowhere(own: Kernel, model: Asked) -> None:
     kernel.ok("leaky = Agent('leaky', model=model, tools=[returns, raises, prints])\n%hermes agent leaky")
     kernel.ok("%hermes agent leaky\n%hermes agent\nprint(model, repr(model), leaky)\nmodel\n")
     steps = iter(
-        [Call("returns"), Call("raises"), Say(f"The key is {KEY}."), Fail(401, "Incorrect API key provided: {key}"),
-         Fail(500, "{key}"), Fail(500, "{key}"), Fail(500, "{key}"), Fail(500, "{key}")]
-    )  # fmt: skip
+        [
+            Call("returns"),
+            Call("raises"),
+            Say(f"The key is {KEY}."),
+            Fail(401, "Incorrect API key provided: {key}"),
+            Fail(500, "{key}"),
+            Fail(500, "{key}"),
+            Fail(500, "{key}"),
+            Fail(500, "{key}"),
+        ]
+    )
     model.answer = lambda request: next(steps)
     kernel.ok("%hermes run -a leaky -o answer go")
     for question in ("again", "and again"):

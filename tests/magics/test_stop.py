@@ -114,7 +114,7 @@ def test_a_stop_is_heard_in_a_second_and_nothing_runs_on(
     assert place.partial in cell.text
     assert kernel.value("[answer.status, answer.text.strip()]") == ["stopped", place.partial]
     kernel.ok("bound = context(get_ipython()).agents['stopper']")
-    kernel.ok("store = bound.hermes.io.call(bound.hermes.opened_store())")
+    kernel.ok("store = bound.hermes.io.call(bound.hermes.conversations.opened_store())")
     stored = kernel.value("[e.kind for e in bound.hermes.io.call(store.events(turn_id=answer.turn_id))]")
     # On a machine that is busy a tool may still unwind: then that is said, last.
     assert [kind for kind in stored if kind != "warning"][-1] == "turn.stopped"

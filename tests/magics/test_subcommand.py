@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -45,10 +46,13 @@ def test_no_sub_command_means_help(run: Run, source: str) -> None:
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("%hermes rnu hi", "No sub-command named 'rnu'. Known: agent, approve, chat, doctor, fork, help, last, "),
+        (
+            "%hermes rnu hi",
+            "No sub-command named 'rnu'. Known: agent, approve, chat, doctor, engine, fork, help, ",
+        ),
         ("%hermes rnu hi", "Did you mean 'run'?"),
         ("%hermes Which one?", "To ask a question, write %hermes run Which ..."),
-        ("%hermes help nope", "No sub-command named 'nope'."),
+        ("%hermes help nope", "There is no help on 'nope'."),
         ("%hermes _context", "No sub-command named '_context'."),
         ("%hermes run", "The question is empty: nothing was sent. Write it after %hermes run."),
         ("%%hermes run", "The question is empty: nothing was sent. Write it below the %%hermes run line."),
@@ -77,9 +81,7 @@ def test_no_sub_command_means_help(run: Run, source: str) -> None:
         ("%hermes tools remove x", "%hermes tools: Argument action: invalid choice: 'remove'"),
     ],
 )
-def test_a_mistake_is_a_usage_error_without_traceback(
-    shell: InteractiveShell, run: Run, source: str, message: str
-) -> None:
+def test_a_mistake_is_a_usage_error_without_traceback(shell: InteractiveShell, run: Run, source: str, message: str) -> None:
     said = run(source)
     assert said.startswith("UsageError: ")
     assert message in said
@@ -183,3 +185,58 @@ def test_help_leads_a_newcomer_on(run: Run) -> None:
         assert onward in text
     for name in re.findall(r"help\((\w+)\)", hermes_nb.__doc__ or ""):
         assert len(pydoc.plain(pydoc.render_doc(getattr(hermes_nb, name))).splitlines()) > 5
+
+
+@pytest.mark.parametrize("name", ["agent", "run", "help", "tools", "sessions", "doctor", "usage", "stop", "last"])
+def test_a_comment_may_end_the_line_of_each_sub_command(run: Callable[[str], str], name: str) -> None:
+    bare, commented = run(f"%hermes {name}"), run(f"%hermes {name} # c")
+    strip = re.compile(r"\d+(\.\d+)?")
+    assert strip.sub("N", commented) == strip.sub("N", bare)
+    assert "# c" not in commented
+
+
+def test_a_comment_on_the_line_of_a_cell_is_no_question(run: Callable[[str], str]) -> None:
+    run("from hermes_nb import Agent\na = Agent('a', model='offline')")
+    for comment in ("# c", "#c"):
+        out = run(f"%%hermes run -a a -o r {comment}\nSay #5 # of 6")
+        assert "takes options only" not in out
+        assert run("print(r.events[0].data['prompt'])") == "Say #5 # of 6\n"
+    assert "question is empty: nothing was sent" in run("%hermes run -a a -o r1 # c")
+    assert run("%hermes # c") == run("%hermes")
+
+
+@pytest.mark.parametrize(
+    ("asked", "cure"),
+    [
+        ("'new name'", "No agent can be named 'new name': a letter, then letters, digits, '_', '.' or '-'"),
+        ("1st", "No agent can be named '1st'"),
+        ("my-agent", "Make one: my_agent = Agent('my-agent'"),
+        ("class", "Make one: class_agent = Agent('class'"),
+        ("df", "Make one: df_agent = Agent('df'"),
+    ],
+)
+def test_the_code_that_makes_an_agent_that_is_not_there_can_run(run: Callable[[str], str], asked: str, cure: str) -> None:
+    run("df = 3")
+    for line in (f"%hermes run -a {asked} hi", f"%hermes agent {asked}"):
+        out = run(line)
+        assert cure in out
+        assert f"{asked} = Agent" not in out
+
+
+def test_a_place_that_is_unknown_is_not_said_to_mean_a_name_of_ipython(run: Callable[[str], str]) -> None:
+    run("from hermes_nb import Agent\na = Agent('a', model='offline')\ncity = 'Bonn'")
+    for wrong, meant in (("nope", ""), ("opne", ""), ("eixt", ""), ("ctiy", " Did you mean 'city'?")):
+        assert f"names no variable of this notebook.{meant}\n" in run(f"%hermes run --format {{{{{wrong}}}}}")
+
+
+def test_help_explains_names_and_errors_and_leads_on(run: Run) -> None:
+    import hermes_nb
+
+    told = run("%hermes help ToolRetry")
+    assert "the message is what the model reads" in told
+    assert "docs/reference/errors.md#toolretry" in told
+    assert "reference/python.md" in run("%hermes help Agent")
+    assert "Did you mean 'ToolRetry'?" in run("%hermes help Toolretry")
+    assert run("import hermes_nb; hermes_nb.help('%hermes run')") == run("%hermes help run")
+    assert run("hermes_nb.help()") == run("%hermes help")
+    assert "help" not in hermes_nb.__all__  # `from hermes_nb import *` leaves Python's own alone

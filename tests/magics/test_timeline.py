@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -58,6 +59,24 @@ def test_a_variable_gets_what_is_shown(ran: Kernel) -> None:
     assert ran.value("'It is 42.' in got.text and len(got.frame()) > 2")
     assert ran.ok("%hermes timeline --save kept.html -o kept").shown == []
     assert ran.value("kept.frame().equals(got.frame())")
+
+
+def test_a_view_is_shown_not_its_source(ran: Kernel) -> None:
+    cell = ran.ok("%hermes timeline --as page")
+    (shown,) = cell.shown
+    assert cell.out == ""
+    assert re.fullmatch(r"A page of \d+ kB\. %hermes timeline --save FILE\.html writes it to a file\.", shown["text/plain"])
+    assert shown["text/html"].startswith('<iframe class="hnb-frame" sandbox="allow-scripts" srcdoc="&lt;!DOCTYPE html&gt;')
+    (shown,) = ran.ok("%hermes timeline --as usage").shown
+    assert "data" in shown["application/vnd.plotly.v1+json"]
+    (shown,) = ran.ok("%hermes timeline --as markdown").shown
+    assert "It is 42." in shown["text/markdown"]
+
+
+def test_a_page_put_into_a_variable_is_not_shown_too(ran: Kernel) -> None:
+    cell = ran.ok("%hermes timeline --as page -o kept")
+    assert (cell.shown, cell.out) == ([], "")
+    assert ran.value("kept[:15]") == "<!DOCTYPE html>"
 
 
 def test_it_is_saved_as_a_page(ran: Kernel) -> None:

@@ -43,7 +43,8 @@ def test_the_call_of_a_cell_is_awaited_under_the_second_name() -> None:
 )
 def test_calls_at_the_top_level_are_awaited_wherever_they_stand(source: str) -> None:
     call = "get_ipython().run_line_magic('hermes', 'run hi')"
-    assert rewritten(source.format(call)) == source.format(f"await {call.replace('hermes', '_hermes')}")
+    name = "_hermes_value" if source.startswith("x =") else "_hermes"
+    assert rewritten(source.format(call)) == source.format(f"await {call.replace('hermes', name)}")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_other_calls_stay_as_they_are(source: str) -> None:
 
 
 def test_waiting_is_known_by_the_sub_command() -> None:
-    assert [name for name in _subcommand.names() if _subcommand.waits(name)] == ["promote", "resume", "run", "stop"]
+    assert [name for name in _subcommand.names() if _subcommand.waits(name)] == ["map", "promote", "resume", "run", "stop"]
 
 
 BODIES = [

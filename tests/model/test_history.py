@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
@@ -15,10 +16,21 @@ def log(*turns: list[Row], attempt: int = 1) -> list[Event]:
     """Events of turns t1, t2, ... of one session."""
     rows = [(f"t{n}", kind, data) for n, turn in enumerate(turns, 1) for kind, data in turn]
     return [
-        Event(1, "w", seq, 0.0, "s", turn_id, f"{turn_id}-{seq}", None if kind.startswith("turn.") else turn_id, attempt,
-              kind, data)
+        Event(
+            1,
+            "w",
+            seq,
+            0.0,
+            "s",
+            turn_id,
+            f"{turn_id}-{seq}",
+            None if kind.startswith("turn.") else turn_id,
+            attempt,
+            kind,
+            data,
+        )
         for seq, (turn_id, kind, data) in enumerate(rows, 1)
-    ]  # fmt: skip
+    ]
 
 
 def asked(prompt: str) -> Row:
@@ -47,9 +59,13 @@ ANSWERED = [asked("hi"), said("Hello."), ("turn.completed", {"text": "Hello.", "
 
 def test_tool_rounds_become_paired_messages_with_raw_arguments() -> None:
     turn = [
-        asked("go"), said("", ("c1", "f", '{ "x":1}'), ("c2", "g", "{}")), ran("c2", "g", "two"), ran("c1", "f", "one"),
-        said("Done."), ("turn.completed", {"text": "Done."}),
-    ]  # fmt: skip
+        asked("go"),
+        said("", ("c1", "f", '{ "x":1}'), ("c2", "g", "{}")),
+        ran("c2", "g", "two"),
+        ran("c1", "f", "one"),
+        said("Done."),
+        ("turn.completed", {"text": "Done."}),
+    ]
     assert messages(log(turn)) == [
         user("go"),
         {
@@ -67,8 +83,15 @@ def test_tool_rounds_become_paired_messages_with_raw_arguments() -> None:
 
 
 def test_call_ids_that_a_model_uses_again_are_paired_in_order() -> None:
-    turn = [asked("go"), said("", ("c", "f", "{}")), ran("c", "f", "1"), said("", ("c", "f", "{}")), ran("c", "f", "2"),
-            said("x"), ("turn.completed", {"text": "x"})]  # fmt: skip
+    turn = [
+        asked("go"),
+        said("", ("c", "f", "{}")),
+        ran("c", "f", "1"),
+        said("", ("c", "f", "{}")),
+        ran("c", "f", "2"),
+        said("x"),
+        ("turn.completed", {"text": "x"}),
+    ]
     assert [m["content"] for m in messages(log(turn)) if m["role"] == "tool"] == ["1", "2"]
 
 
@@ -88,12 +111,34 @@ def test_a_turn_stopped_while_streaming_keeps_the_partial_answer() -> None:
 
 
 def test_a_turn_stopped_amid_a_batch_ends_paired_and_closed() -> None:
-    turn = [asked("go"), said("Let me see.", ("c1", "f", "{}"), ("c2", "g", "{}")), ran("c1", "f", "stopped", "stopped"),
-            ("turn.stopped", {"text": "Let me see."})]  # fmt: skip
+    turn = [
+        asked("go"),
+        said("Let me see.", ("c1", "f", "{}"), ("c2", "g", "{}")),
+        ran("c1", "f", "stopped", "stopped"),
+        ("turn.stopped", {"text": "Let me see."}),
+    ]
     told = messages(log(turn))
     assert [m["role"] for m in told] == ["user", "assistant", "tool", "tool", "assistant"]
-    assert "skipped" in told[3]["content"]
+    assert json.loads(told[3]["content"]) == {"error": "g was not started: the turn was cut off."}
     assert told[-1] == assistant(INTERRUPTED)
+
+
+def test_a_call_without_a_result_is_told_by_what_ended_the_turn() -> None:
+    begun = ("tool.started", {"tool_call_id": "c1", "name": "f", "arguments": "{}"})
+    calls = said("", ("c1", "f", "{}"), ("c2", "g", "{}"))
+
+    def told(*end: Any) -> list[str]:
+        found = messages(log([asked("go"), calls, begun, *end]))
+        return [json.loads(m["content"])["error"] for m in found if m["role"] == "tool"]
+
+    assert told() == [
+        "f was stopped: the turn was cut off. It may have run.",
+        "g was not started: the turn was cut off.",
+    ]
+    assert (
+        told(("turn.stopped", {"text": "", "reason": "timeout"}))[1] == "g was not started: the turn reached its time limit."
+    )
+    assert told(("turn.stopped", {"text": "", "reason": "interrupt"}))[1] == "g was not started: the user stopped the turn."
 
 
 def test_an_empty_reply_that_was_asked_again_leaves_nothing() -> None:
@@ -126,8 +171,16 @@ def test_calls_of_a_delegated_agent_are_not_of_the_conversation() -> None:
 
 def test_a_resumed_turn_counts_once() -> None:
     first = log([asked("go"), said("", ("c", "f", "{}")), ran("c", "f", "1")])
-    again = log([asked("go"), said("", ("c", "f", "{}"), replayed=True), ran("c", "f", "1"), said("Done."),
-                 ("turn.completed", {"text": "Done."})], attempt=2)  # fmt: skip
+    again = log(
+        [
+            asked("go"),
+            said("", ("c", "f", "{}"), replayed=True),
+            ran("c", "f", "1"),
+            said("Done."),
+            ("turn.completed", {"text": "Done."}),
+        ],
+        attempt=2,
+    )
     told = messages([*first, *again])
     assert [m["role"] for m in told] == ["user", "assistant", "tool", "assistant"]
 

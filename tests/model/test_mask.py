@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import time
 
 import pytest
@@ -31,6 +32,38 @@ def test_whole_keys_pieces_and_shortened_forms_are_masked(text: str) -> None:
 @pytest.mark.parametrize("text", ["sk-... is what keys look like", "sk-proj- keys", "**bold** and so on...", "Ab3dEf", ""])
 def test_text_that_gives_nothing_away_stays_the_same_object(text: str) -> None:
     assert Masker([KEY]).text(text) is text
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes])
+@pytest.mark.parametrize("key", [KEY, "hf_Ab3dEf6hIj9l", "pa??w~rd", "ключ-секрет", KEY + "x?~>" * 20])
+@pytest.mark.parametrize("around", ["%s", "Bearer %s", "user:%s", "u:%s", '{"key": "%s", "n": 1}', "%s and more", "ab%s\n"])
+def test_base64_of_a_key_alone_or_within_a_text_is_masked(key, encode, around) -> None:
+    encoded = encode((around % key).encode()).decode()
+    masked = Masker([key]).text(f"Authorization: Basic {encoded} is not known")
+    left = masked.removeprefix("Authorization: Basic ").removesuffix(" is not known")
+    assert MASK in left
+    for piece in left.split(MASK):  # no alignment of what is left gives two characters of the key
+        letters = "".join(piece.split()).rstrip("=").replace("-", "+").replace("_", "/")
+        for n in range(4):
+            text = "A" * n + letters
+            plain = base64.b64decode(text + "A" * (-len(text) % 4)).decode("latin-1")
+            raw = key.encode().decode("latin-1")
+            assert not any(raw[i : i + 5] in plain for i in range(len(raw) - 4)), plain
+
+
+def test_base64_that_holds_no_key_stays_the_same_object() -> None:
+    text = base64.b64encode(bytes(range(256)) * 50).decode()
+    assert Masker([KEY]).text(text) is text
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 20])
+def test_a_stream_never_shows_the_base64_of_a_key(size: int) -> None:
+    encoded = base64.b64encode(f"user:{KEY}".encode()).decode()
+    stream = StreamMask(Masker([KEY]))
+    text = f"Basic {encoded} end"
+    shown = "".join([*(stream.feed(text[i : i + size]) for i in range(0, len(text), size)), stream.end()])
+    assert MASK in shown
+    assert not any(encoded[i : i + 6] in shown for i in range(8, len(encoded) - 6))
 
 
 def test_words_that_local_servers_take_as_a_key_are_left_alone() -> None:

@@ -47,6 +47,16 @@ def test_a_start_from_after_the_end_is_not_believed() -> None:
     assert by_id(fold(log.events))["c1"].start_unix_s == START_UNIX_S
 
 
+def test_a_denied_call_of_an_old_log_does_not_start_in_1970() -> None:
+    log = Log()
+    log.turn("x")
+    log.wait(1.0)
+    log.tool_start("c1", "f", "{}")
+    log.wait(1.0)
+    log.tool_end("c1", "f", "r", ms=0.0, started_at_unix_s=0.0)
+    assert by_id(fold(log.events))["c1"].start_unix_s == START_UNIX_S + 1
+
+
 def test_without_a_measured_duration_the_events_tell() -> None:
     log = Log()
     log.turn("x")

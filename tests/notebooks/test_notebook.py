@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-ALIVE = {"01_hello", "02_tools", "03_sessions", "04_timeline", "05_promote", "06_real_data"}  # their outputs are committed
+ALIVE = {"01_hello", "02_tools", "03_sessions", "04_timeline", "05_promote", "06_real_data", "09_map_and_eval"}  # with outputs
 MOST_S = 300  # all of them, together
 
 
@@ -84,7 +84,8 @@ def test_what_is_committed_is_readable_anywhere(path: Path) -> None:
     """Outputs of a whole run or none; no widget, which is an error without its kernel; nothing of the machine that ran it."""
     assert "widgets" not in load(path)["metadata"]
     if path.stem in ALIVE:
-        asked = [cell for cell in code_cells(path) if "".join(cell["source"]).startswith(("%%hermes run", "%hermes run"))]
+        lines = ("%%hermes run", "%hermes run", "%%hermes map")
+        asked = [cell for cell in code_cells(path) if "".join(cell["source"]).startswith(lines)]
         assert asked
         assert all(cell["outputs"] for cell in asked)
         counts = [cell["execution_count"] for cell in code_cells(path)]

@@ -54,9 +54,7 @@ def python() -> Iterator[Callable[..., Process]]:
 
     def start(source: str, *arguments: object) -> Process:
         command = [sys.executable, "-c", textwrap.dedent(source), *map(str, arguments)]
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         started.append(process)
         return process
 

@@ -65,6 +65,17 @@ def test_producers_may_arrive_in_any_order_to_each_other(events: list[Event], da
 
 def _rest(event: Event) -> tuple[object, ...]:
     fields = event.to_dict()
-    return tuple(fields[k] for k in (
-        "seq", "at_unix_s", "session_id", "turn_id", "span_id", "parent_id", "attempt", "kind", "data",
-    ))  # fmt: skip
+    return tuple(
+        fields[k]
+        for k in (
+            "seq",
+            "at_unix_s",
+            "session_id",
+            "turn_id",
+            "span_id",
+            "parent_id",
+            "attempt",
+            "kind",
+            "data",
+        )
+    )

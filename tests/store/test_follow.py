@@ -62,9 +62,7 @@ async def test_a_follower_that_leaves_is_forgotten(store: Store) -> None:
     assert store._followers._waiting == {}
 
 
-async def test_follow_sees_what_another_process_stores(
-    store: Store, path: Path, python: Callable[..., Process]
-) -> None:
+async def test_follow_sees_what_another_process_stores(store: Store, path: Path, python: Callable[..., Process]) -> None:
     other = python(
         """
         import asyncio, sys

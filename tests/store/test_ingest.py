@@ -90,7 +90,13 @@ async def test_a_long_prompt_gives_a_short_title(store: Store) -> None:
 
 
 async def test_what_a_log_says_oddly_of_its_session_costs_no_event(store: Store) -> None:
-    for n, (at, fork) in enumerate([(1e18, {}), (1e308, 5), (0.0, {"session_id": [1], "at": {}, "first_day": 7}),
-                                    (0.0, {"session_id": "s3", "at": "t"})]):  # fmt: skip
+    for n, (at, fork) in enumerate(
+        [
+            (1e18, {}),
+            (1e308, 5),
+            (0.0, {"session_id": [1], "at": {}, "first_day": 7}),
+            (0.0, {"session_id": "s3", "at": "t"}),
+        ]
+    ):
         assert await store.ingest([event(1, "turn.started", session=f"s{n}", at=at, prompt="p", fork=fork)]) == 1
     assert {row.parent_session_id for row in await store.sessions()} == {None}

@@ -27,9 +27,17 @@ async def test_a_turn_row_is_computed_from_its_events(store: Store) -> None:
     usage = {"input_tokens": 12, "output_tokens": 5}
     (row,) = await turns(store, turn_events(usage=usage, cost_usd=0.25, duration_ms=81.5))
     assert row == TurnRow(
-        "t1", "s", "completed", "Which?", "This one.", 1_700_000_001.0, 81.5,
-        input_tokens=12, output_tokens=5, cost_usd=0.25,
-    )  # fmt: skip
+        "t1",
+        "s",
+        "completed",
+        "Which?",
+        "This one.",
+        1_700_000_001.0,
+        81.5,
+        input_tokens=12,
+        output_tokens=5,
+        cost_usd=0.25,
+    )
 
 
 async def test_what_was_not_reported_is_none_never_zero(store: Store) -> None:
@@ -100,8 +108,11 @@ async def test_a_session_put_before_or_after_its_events_is_one(store: Store) -> 
     await store.ingest(turn_events())
     row = await store.session("s")
     assert (row.title, row.first_day, row.parent_session_id, row.forked_at_turn_id) == (
-        "Mine", "2024-02-29", "parent", "t0",
-    )  # fmt: skip
+        "Mine",
+        "2024-02-29",
+        "parent",
+        "t0",
+    )
     assert (row.created_unix_s, row.last_used_unix_s, row.n_turns) == (5.0, 1_700_000_002.0, 1)
     await store.put_session(SessionRow("s", "", "Renamed", 9.0, 9.0))
     row = await store.session("s")
@@ -149,9 +160,10 @@ async def test_remote_runs_are_listed_by_their_newest_word(store: Store) -> None
     await store.ingest([event(10 + i, "flyte.run", run=run, phase=phase) for i, (run, phase) in enumerate(said)])
     await store.ingest([event(20, "flyte.run", session="other", run="r3", phase="failed", url="https://flyte/r3")])
     assert [(r.run, r.phase, r.session_id, r.agent, r.url) for r in await store.runs()] == [
-        ("r3", "failed", "other", "", "https://flyte/r3"), ("r1", "succeeded", "s", "analyst", ""),
+        ("r3", "failed", "other", "", "https://flyte/r3"),
+        ("r1", "succeeded", "s", "analyst", ""),
         ("r2", "running", "s", "analyst", ""),
-    ]  # fmt: skip
+    ]
     assert [r.run for r in await store.runs(limit=1)] == ["r3"]
     await store.ingest([event(21, "flyte.run", phase="submitting"), event(22, "flyte.run", run="", phase="submitting")])
     assert [r.run for r in await store.runs()] == ["r3", "r1", "r2"], "what has no name yet is no run"

@@ -1,7 +1,7 @@
 import sqlite3
 from pathlib import Path
 
-from hermes_nb.engine.journal import Journal
+from hermes_nb.engine.durability.journal import Journal
 from hermes_nb.model.event import Event
 from hermes_nb.store.rebuild import rebuild
 from hermes_nb.store.sqlite import Store
@@ -50,6 +50,8 @@ async def test_what_can_not_be_read_is_named_and_the_rest_is_kept(store: Store, 
     found = await rebuild(store, [good, tmp_path / "junk.db", tmp_path / "gone.db"])
     assert found.n_new == 1
     assert [name for name in ("gone.db", "good.db", "junk.db") if any(name in w for w in found.warnings)] == [
-        "gone.db", "good.db", "junk.db",
-    ]  # fmt: skip
+        "gone.db",
+        "good.db",
+        "junk.db",
+    ]
     assert (tmp_path / "junk.db").read_bytes() == b"junk" * 1_000

@@ -12,7 +12,7 @@ async def found(store: Store, text: str) -> list[tuple[str, str]]:
 @pytest.fixture
 async def filled(store: Store) -> Store:
     await store.ingest(turn_events(1, prompt="Which café earns most?", text="The revenue of **Ada** grew by 40 %."))
-    await store.ingest(turn_events(2, prompt="今日の売上は?", text="C++ and O'Brien said \"no\"."))
+    await store.ingest(turn_events(2, prompt="今日の売上は?", text='C++ and O\'Brien said "no".'))
     return store
 
 

@@ -96,8 +96,10 @@ async def test_folder_and_files_are_private(path: Path) -> None:
     await store.ingest([event(1)])
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert {p.name: stat.S_IMODE(p.stat().st_mode) for p in path.parent.iterdir()} == {
-        "store.db": 0o600, "store.db-wal": 0o600, "store.db-shm": 0o600,
-    }  # fmt: skip
+        "store.db": 0o600,
+        "store.db-wal": 0o600,
+        "store.db-shm": 0o600,
+    }
     await store.close()
 
 

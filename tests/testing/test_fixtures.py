@@ -61,8 +61,13 @@ def _pytest(folder: Path, prompt: str, **environment: str) -> subprocess.Complet
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "HERMES"))}
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "asyncio_mode=auto", "test_mine.py"],
-        cwd=folder, env={**kept, **environment}, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=folder,
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 @pytest.mark.hermes

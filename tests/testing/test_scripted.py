@@ -8,15 +8,14 @@ import openai
 import pytest
 
 from hermes_nb.model.agent import Model
+from hermes_nb.model.credential import revealed
 from hermes_nb.testing import Call, Drop, Fail, Hang, Malformed, Say, ScriptedModel
 
 
 def ask(scripted, text="Hi", **options):
     model = scripted.model
-    with openai.OpenAI(base_url=model.base_url, api_key=model.api_key, max_retries=0, timeout=20) as client:
-        reply = client.chat.completions.create(
-            model=model.id, messages=[{"role": "user", "content": text}], **options
-        )
+    with openai.OpenAI(base_url=model.base_url, api_key=revealed(model.api_key), max_retries=0, timeout=20) as client:
+        reply = client.chat.completions.create(model=model.id, messages=[{"role": "user", "content": text}], **options)
         return list(reply) if options.get("stream") else reply
 
 

@@ -1,5 +1,6 @@
 import importlib
 import json
+import threading
 import time
 from types import SimpleNamespace
 
@@ -107,3 +108,22 @@ def test_the_logs_are_events_of_one_numbering_each():
         events = make()
         assert len({e.key for e in events}) == len(events)
     assert any("<script>" in str(e.data) for e in hostile())
+
+
+def test_only_the_view_s_own_thread_finds_the_clock_stopped() -> None:
+    ended, went_on = threading.Event(), []
+
+    def ticks() -> None:
+        while not ended.is_set():
+            time.time()
+            time.monotonic()
+        went_on.append(True)
+
+    other = threading.Thread(target=ticks)
+    other.start()
+    try:
+        assert_view_conforms(_registry.load("views", "text"))
+    finally:
+        ended.set()
+        other.join()
+    assert went_on == [True]

@@ -89,8 +89,7 @@ class View:
 
     def is_nullable(self, node: Any) -> bool:
         return any(
-            b.get("type") == "null" or None in b.get("enum", ()) or b.get("const", 0) is None
-            for b in self.branches(node)
+            b.get("type") == "null" or None in b.get("enum", ()) or b.get("const", 0) is None for b in self.branches(node)
         )
 
     def types(self, node: Any) -> set[str]:

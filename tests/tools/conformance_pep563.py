@@ -15,10 +15,12 @@ class Place:
     x: int
 
 
-def plain(n: int = 3, *, p: Place): seen(n, p)
+def plain(n: int = 3, *, p: Place):
+    seen(n, p)
 
 
-def annotated(n: t.Annotated[int, pydantic.Field(ge=1, description="how many")]): seen(n)
+def annotated(n: t.Annotated[int, pydantic.Field(ge=1, description="how many")]):
+    seen(n)
 
 
 def with_local_class(wrap):
@@ -31,6 +33,7 @@ def with_local_class(wrap):
         def __repr__(self) -> str:
             return f"Local(x={self.x})"
 
-    def local(p: Local): seen(repr(p))
+    def local(p: Local):
+        seen(repr(p))
 
     return wrap(local)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import decimal
 import enum
 import json
 import typing
@@ -225,3 +226,34 @@ def test_unpacked_keywords_are_parameters():
     assert list(made.parameters["properties"]) == ["table", "year", "region"]
     assert made.parameters["required"] == ["table", "year"]
     assert made.build({"table": "t", "year": 1}) == ((), {"table": "t", "year": 1})
+
+
+LONG = "12345678901234567.89"
+
+
+@pytest.mark.parametrize(
+    "sent", [LONG, "0.123456789012345678", f'"{LONG}"', "123456789012345678901234567890", "-1.5", "1e400"]
+)
+def test_a_decimal_has_every_digit_that_was_sent(sent):
+    @tool
+    def pay(amount: decimal.Decimal, rate: float = 1.0, rows: list[dict[str, decimal.Decimal]] | None = None) -> None:
+        """Pay."""
+
+    (_, given) = pay.build(f'{{"amount": {sent}, "rate": 0.1234567890123456789, "rows": [{{"a": {LONG}}}]}}')
+    assert given["amount"] == decimal.Decimal(sent.strip('"'))
+    assert (given["rate"], type(given["rate"])) == (0.1234567890123456789, float)
+    assert given["rows"] == [{"a": decimal.Decimal(LONG)}]
+    with pytest.raises(ToolArgumentError, match="argument 'amount'"):
+        pay.build(f'{{"amount": "many", "rate": {LONG}}}')
+
+
+@pytest.mark.parametrize(
+    ("kind", "wanted"), [(decimal.Decimal, "a decimal number"), (decimal.Decimal | None, "a decimal number or null")]
+)
+def test_what_is_no_decimal_is_not_said_to_want_a_string(kind, wanted):
+    def pay(amount):
+        """Pay."""
+
+    pay.__annotations__ = {"amount": kind}
+    with pytest.raises(ToolArgumentError, match=rf"argument 'amount' got \"many\", wanted {wanted}\."):
+        tool(pay).build('{"amount": "many"}')

@@ -390,8 +390,7 @@ def test_cloudpickle_carries_a_tool_of_a_notebook_with_its_classes():
     expression = f"t(**t.build({arguments!r}, {{'made': t.variable_parameters['engine']()}})[1])"
     assert run_elsewhere(done.stdout, expression) == "[10, 'RED', 'Engine', 'POINT', 'a/b', b'hi', 'RED']"
     assert (
-        run_elsewhere(done.stdout, "t(**t.build({'p': {'x': 2}})[1])")
-        == "[10, None, 'NoneType', 'POINT', '.', b'', 'RED']"
+        run_elsewhere(done.stdout, "t(**t.build({'p': {'x': 2}})[1])") == "[10, None, 'NoneType', 'POINT', '.', b'', 'RED']"
     )
     with pytest.raises(AssertionError, match=r"argument 'p\.x' got \[\], wanted a valid integer"):
         run_elsewhere(done.stdout, "t.build({'p': {'x': []}})")

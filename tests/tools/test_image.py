@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from hermes_nb.errors import UsageError
-from hermes_nb.tools.image import MAX_ALONG, MAX_SHOWN, image_part, images_in, pictures_in
+from hermes_nb.tools.rendering.image import MAX_ALONG, MAX_SHOWN, image_part, images_in, pictures_in
+from hermes_nb.tools.rendering.result import to_content
 
 mpl.use("agg")
 
@@ -98,3 +100,13 @@ def test_pictures_to_look_at_are_found_and_nothing_else() -> None:
     assert pictures_in([drawing] * (MAX_SHOWN + 1)) == []
     for value in (None, 3, "text", b"bytes", [1, 2], {"a": chart}, mpl.rcParams):
         assert pictures_in(value) == []
+
+
+def test_a_grid_of_seaborn_is_described_and_sent_as_its_figure() -> None:
+    """The package is not needed: a class of its module, which holds the figure as its grids do."""
+    grid = type("FacetGrid", (), {"__module__": "seaborn.axisgrid", "figure": _figure()})()
+    described = json.loads(to_content(grid)[0])
+    assert (described["type"], described["axes"]) == ("matplotlib figure", [{"type": "matplotlib axes", "n_lines": 1}])
+    assert [part.mime_type for part in images_in(grid)] == ["image/png"]
+    plain = type("Plot", (), {"__module__": "seaborn._core.plot"})()
+    assert to_content(plain)[0] == "<seaborn.Plot object>"

@@ -6,12 +6,10 @@ import pytest
 
 from hermes_nb.errors import ToolNameError
 from hermes_nb.tools.decorator import tool
-from hermes_nb.tools.name import HERMES_NAMES, check, unique
+from hermes_nb.tools.name import HERMES_NAMES, OUR_NAMES, check, unique
 
 
-@pytest.mark.parametrize(
-    "name", ["read_file", "terminal", "todo", "memory", "web_search", "execute_code", "tool_search"]
-)
+@pytest.mark.parametrize("name", ["read_file", "terminal", "todo", "memory", "web_search", "execute_code", "tool_search"])
 def test_a_name_hermes_owns_is_refused_with_a_suggestion(name):
     with pytest.raises(ToolNameError, match=rf"belongs to Hermes's own.*@tool\(name='my_{name}'\)"):
         check(name)
@@ -99,3 +97,19 @@ def test_the_names_hermes_owns_are_those_of_the_installed_release(tmp_path):
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("NAMES "))
     owned = set(json.loads(line.removeprefix("NAMES ")))
     assert {"added": sorted(owned - HERMES_NAMES), "gone": sorted(HERMES_NAMES - owned)} == {"added": [], "gone": []}
+
+
+@pytest.mark.parametrize("name", OUR_NAMES)
+def test_a_name_of_the_package_s_own_tools_is_refused_with_a_suggestion(name):
+    for make in (lambda: tool(print, name=name), lambda: tool(int, name=name), lambda: tool(tool(len), name=name)):
+        with pytest.raises(ToolNameError, match=rf"{name!r} belongs to the tool of hermes_nb that .*name='my_{name}'"):
+            make()
+
+
+def test_a_function_of_such_a_name_is_refused_by_it():
+    def more(x: int) -> int:
+        return x
+
+    with pytest.raises(ToolNameError, match="'more' belongs to the tool of hermes_nb that reads on in a cut result"):
+        tool(more)
+    assert tool(more, name="more_of").name == "more_of"

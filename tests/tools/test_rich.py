@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_nb.tools.result import render
+from hermes_nb.tools.rendering.result import render
 
 
 class Rich:

@@ -12,37 +12,40 @@ from hypothesis import given, settings
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import USAGE_KEYS, Span, fold
 from hermes_nb.views import figure, frame, html, rows, text, usage
+from hermes_nb.views._listing import Prose, listing
+from hermes_nb.views._steps import step_line
 from hermes_nb.views._total import total_line, totals
-from hermes_nb.views.rows import Row
 from tests.golden.logs import ALL, load
 from tests.golden.strategies import logs
 
 
 class Lines(HTMLParser):
-    """The text of each row of the HTML view; what a `<details>` hides is left out."""
+    """The text of each row of the HTML view; what a row opens to is left out, but for the calls of a group."""
 
     def __init__(self, markup: str) -> None:
         super().__init__()
         self.lines: list[str] = []
-        self._depth = self._hidden = 0
+        self._open: list[int] = []
+        self._hidden = 0
         self.feed(markup)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         css = dict(attrs).get("class") or ""
-        if css in ("hnb-row", "hnb-heading"):
+        if self._hidden or css.startswith(("hnb-detail", "hnb-prose", "hnb-total")):
+            self._hidden += tag not in ("img", "br", "hr")
+        elif tag == "tr":
+            self._open.append(len(self.lines))
             self.lines.append("")
-            self._depth = 1
-        elif self._depth:
-            self._depth += 1
-            self._hidden += tag == "pre"
 
     def handle_endtag(self, tag: str) -> None:
-        self._depth = max(0, self._depth - 1)
-        self._hidden -= tag == "pre"
+        if self._hidden:
+            self._hidden -= 1
+        elif tag == "tr":
+            self._open.pop()
 
     def handle_data(self, data: str) -> None:
-        if self._depth and not self._hidden:
-            self.lines[-1] += data
+        if self._open and not self._hidden:
+            self.lines[self._open[-1]] += data
 
 
 def check(events: list[Event]) -> None:
@@ -55,28 +58,30 @@ def check(events: list[Event]) -> None:
 
 
 def check_rows(events: list[Event], spans: list[Span]) -> None:
-    shown = rows.render(events)
-    steps = [r.span for r in shown if r.span is not None and r.kind not in ("heading", "final")]
+    tab = rows.render(events)
+    steps = [r.span for r in tab if r.span is not None and r.kind not in ("heading", "final")]
     assert Counter(s.key for s in steps) == Counter(s.key for s in spans if s.kind != "turn")
-    for where in {s.key[:3] for s in spans}:
-        assert [s for s in steps if s.key[:3] == where] == [s for s in spans if s.key[:3] == where and s.kind != "turn"]
-    assert [r.span for r in shown if r.kind == "heading"] == [s for s in spans if s.kind == "turn"]
-    for row in shown:
-        if row.span is not None and row.span.duration_ms is not None and row.kind not in ("heading", "final"):
-            assert f"{row.span.duration_ms:.0f} ms" in row.meta
-    as_text = text.render(events, whole=False)
-    lines = [line for line in as_text.split("\n") if line]
-    assert len(lines) == len(shown) + bool(shown)
-    as_html = Lines(html.render(events)).lines
-    assert len(as_html) == len(shown)
-    for row, line, marked in zip(shown, lines, as_html, strict=False):
-        check_line(row, line)
-        check_line(row, marked)
+    assert [r.span for r in tab if r.kind == "heading"] == [s for s in spans if s.kind == "turn"]
+    check_steps(events, spans)
 
 
-def check_line(row: Row, line: str) -> None:
-    for part in (row.icon, rows.visible(row.label), row.meta):
-        assert part in line
+def check_steps(events: list[Event], spans: list[Span]) -> None:
+    """Each call and each delegated agent has one row, or is part of one; HTML and text have the same rows."""
+    listed = [entry for entry in listing(events, max_rows=None).entries if not isinstance(entry, Prose)]
+    calls = [inner for step in listed for inner in (step.get("steps") or [step]) if inner["kind"] == "call"]
+    agents = {s.parent_key for s in spans if s.kind == "agent"}
+    asking = {(*s.key[:3], s.span_id.rpartition("/")[0]) for s in spans if s.kind == "wait" and s.is_running}
+    shown = [s for s in spans if s.kind == "tool" and s.key not in agents and s.key not in asking]
+    assert sum(step["is_code"] for step in calls) == len(shown)
+    assert sum(step["kind"] == "agent" for step in listed) == sum(s.kind == "agent" for s in spans)
+    written = "\n".join(line for step in listed for line in [step_line(step)])
+    assert all(line in text.render(events, max_rows=None) for line in written.splitlines())
+    flat = [inner for step in listed for inner in (step, *step.get("steps", ()))]
+    lines = Lines(html.render(events, max_rows=None)).lines
+    assert len(lines) == len(flat)
+    for step, line in zip(flat, lines, strict=True):
+        for part in (step["icon"], step["call"], step["summary"], step["duration"]):
+            assert part in line
 
 
 def check_frame(events: list[Event], spans: list[Span], sums: dict[str, object]) -> None:

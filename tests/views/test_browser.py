@@ -78,8 +78,6 @@ def test_no_link_leads_elsewhere_than_the_web(page: tuple[Browser, Notebook]) ->
 
 def test_a_click_on_everything_runs_nothing(page: tuple[Browser, Notebook]) -> None:
     _, notebook = page
-    notebook.page.evaluate(
-        "() => document.querySelectorAll('.jp-OutputArea-output summary').forEach(e => e.click())"
-    )
+    notebook.page.evaluate("() => document.querySelectorAll('.jp-OutputArea-output summary').forEach(e => e.click())")
     assert notebook.page.evaluate("() => document.querySelectorAll('.jp-OutputArea-output details[open]').length") > 0
     assert "pwned" not in notebook.page.title()

@@ -7,7 +7,7 @@ import pytest
 
 from hermes_nb.model.span import Folder
 from hermes_nb.views import figure, usage
-from hermes_nb.views._lane import CATEGORIES, lay_out
+from hermes_nb.views._layout import CATEGORIES, lay_out
 from tests.golden.logs import ALL, START_UNIX_S, Log, load
 
 
@@ -96,7 +96,7 @@ def test_foreign_text_is_no_markup_and_no_mathematics() -> None:
 
 
 def test_the_unit_follows_the_length() -> None:
-    for seconds, unit in ((1, "ms"), (100, "s"), (1000, "min"), (50_000, "h")):
+    for seconds, unit in ((0.5, "ms"), (1, "s"), (100, "s"), (1000, "min"), (50_000, "h")):
         log = Log()
         log.turn("x")
         log.done("y", ms=seconds * 1000.0, n_models=0, n_tools=0)

@@ -5,6 +5,7 @@ import http.server
 import importlib
 import importlib.util
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -67,9 +68,48 @@ def test_what_is_unknown_has_no_attribute() -> None:
 def test_errors_have_status_type_and_retries_as_events() -> None:
     spans = otlp.render(load("failed"))
     chat = next(s for s in spans if s["name"] == "chat scripted-1" and s["status"] == "error")
-    assert chat["description"] == "Rate limit reached for scripted-1."
+    assert chat["description"] == "RateLimitError"
     assert chat["attributes"]["error.type"] == "RateLimitError"
     assert [e["name"] for e in chat["events"]] == ["hermes_nb.model.retried"] * 2
+
+
+@pytest.mark.parametrize("name", sorted(set(ALL) - {"huge"}))
+def test_the_text_of_an_error_leaves_with_the_content_alone(name: str) -> None:
+    events = load(name)
+    errors = {str(e.data["error"]) for e in events if e.data.get("error")}
+    silent = json.dumps(otlp.render(events), ensure_ascii=False)
+    assert [error for error in errors if error in silent] == []
+    assert all(e["attributes"] == {} for s in otlp.render(events) for e in s["events"])
+    if name == "failed":
+        told = otlp.render(events, content=True)
+        assert "Rate limit reached for scripted-1." in [s["description"] for s in told]
+
+
+def test_a_model_call_has_its_input_and_what_it_asked_for() -> None:
+    first, second = (s["attributes"] for s in otlp.render(load("parallel"), content=True) if s["name"] == "chat scripted-1")
+    question = {"role": "user", "parts": [{"type": "text", "content": "Fetch three pages."}]}
+    calls = [{"type": "tool_call", "id": f"c{n}", "name": "fetch", "arguments": {"page": n}} for n in (1, 2, 3)]
+    assert json.loads(first["gen_ai.input.messages"]) == [question]
+    assert json.loads(first["gen_ai.output.messages"]) == [
+        {"role": "assistant", "parts": calls, "finish_reason": "tool_call"}
+    ]
+    assert json.loads(second["gen_ai.input.messages"]) == [
+        question,
+        {"role": "assistant", "parts": calls},
+        *(
+            {"role": "tool", "parts": [{"type": "tool_call_response", "id": f"c{n}", "response": f"page {word}"}]}
+            for n, word in enumerate(("one", "two", "three"), 1)
+        ),
+    ]
+    assert [t["name"] for t in json.loads(first["gen_ai.tool.definitions"])] == ["top_customers", "plot"]
+
+
+def test_instructions_go_with_the_content() -> None:
+    told = [replace(e, data={**e.data, "instructions": "Be brief."}) for e in load("plain")]
+    spans = otlp.render(told, content=True)
+    chats = [s["attributes"] for s in spans if s["name"].startswith(("chat", "invoke_agent"))]
+    assert {a["gen_ai.system_instructions"] for a in chats} == {'[{"type": "text", "content": "Be brief."}]'}
+    assert "Be brief" not in json.dumps(otlp.render(told))
 
 
 def test_a_later_attempt_links_to_the_one_before() -> None:
@@ -152,6 +192,24 @@ def test_a_collector_that_refuses_is_named(collector: Any, caplog: pytest.LogCap
     collector.answer = 400
     with pytest.raises(ExportError, match=r"did not take spans 1 to 4 of 4"):
         otlp.export(load("plain"), url(collector))
+
+
+@needs_otel
+def test_the_scope_names_its_schema(collector: Any) -> None:
+    schemas = importlib.import_module("opentelemetry.semconv.schemas")
+    otlp.export(load("plain"), url(collector))
+    [scope] = collector.received[0][2].resource_spans[0].scope_spans
+    assert scope.schema_url == otlp.SCHEMA_URL
+    assert otlp.SCHEMA_URL in [schema.value for schema in schemas.Schemas]
+
+
+@needs_otel
+def test_a_collector_that_does_not_answer_in_time_is_said_to(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://me:secret@127.0.0.1:{silent.getsockname()[1]}/v1/traces"
+        with pytest.raises(ExportError, match=r"did not answer .* within 0.3 s.*timeout_s=60") as error:
+            otlp.export(load("plain"), address, timeout_s=0.3)
+    assert "secret" not in str(error.value)
 
 
 @needs_otel

@@ -170,7 +170,7 @@ def test_the_table_is_searched_and_sorted(browser: Any, tmp_path: Path) -> None:
     assert [row.split("\t")[3] for row in rows.all_inner_texts()] == ["tool 4"]
     assert opened.locator(".hnb-search output").inner_text() == "1 of 1,001 spans"
     opened.get_by_label("Search spans").fill("")
-    opened.get_by_role("button", name="ms", exact=True).click()
+    opened.get_by_role("button", name="duration, s", exact=True).click()
     assert rows.first.inner_text().split("\t")[2] == "turn"
 
 
@@ -194,6 +194,51 @@ def test_a_fragment_draws_in_a_hidden_tab(browser: Any, tmp_path: Path) -> None:
     assert heard == []
 
 
+def heights(opened: Any) -> dict[str, tuple[float, float]]:
+    """Of each figure the height of what is drawn, and that of its place."""
+    script = """() => Object.fromEntries(['timeline', 'usage'].map(name => {
+        const place = document.querySelector(`.hnb-${name}`), tall = e => e.getBoundingClientRect().height;
+        return [name, [tall(place.querySelector('.main-svg')), tall(place)]];
+    }))"""
+    return {name: tuple(pair) for name, pair in opened.evaluate(script).items()}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", [None, 1100], ids=["page", "Flyte report"])
+def test_figures_keep_their_height_when_the_window_changes_and_on_paper(
+    browser: Any, tmp_path: Path, width_px: int | None
+) -> None:
+    markup = page.fragment(load("nested"), width_px=width_px) if width_px else page.render(load("nested"))
+    opened, heard = show(browser, tmp_path, markup)
+    wanted = heights(opened)
+    assert all(drawn > 250 and place == drawn for drawn, place in wanted.values())
+    for width in (480, 1300, 800, 480):
+        opened.set_viewport_size({"width": width, "height": 900})
+        if width_px is None:  # drawn anew for that width
+            css = ".hnb-timeline .main-svg"
+            fits = f"e => e.getBoundingClientRect().right <= {width} && e.getBoundingClientRect().width > {width} - 120"
+            opened.wait_for_function(f"() => ({fits})(document.querySelector('{css}'))")
+        assert heights(opened) == wanted
+    opened.set_viewport_size({"width": 1300, "height": 900})
+    width_of = "() => Number(document.querySelector('.hnb-timeline .main-svg').getAttribute('width'))"
+    opened.wait_for_function(f"() => ({width_of})() > 1000")
+    opened.evaluate(
+        """() => addEventListener('beforeprint', () => {
+            const drawn = [...document.querySelectorAll('.hnb-figure .main-svg')];
+            window.printed = drawn.map(e => [e.getBoundingClientRect().height, Number(e.getAttribute('width'))]); })"""
+    )
+    assert opened.pdf(format="A4")[:4] == b"%PDF"
+    printed = opened.evaluate("() => window.printed")
+    assert {height for height, _ in printed} == {drawn for drawn, _ in wanted.values()}
+    assert all(width <= 720 for _, width in printed)
+    assert heights(opened) == wanted
+    assert opened.evaluate(width_of) == (width_px or 1252)  # as before it was printed
+    if width_px is None:
+        opened.set_viewport_size({"width": 800, "height": 900})
+        opened.wait_for_function(f"() => ({width_of})() < 800")
+    assert heard == []
+
+
 @pytest.mark.parametrize("n_times", [1, 60])
 def test_a_damaged_page_is_refused_in_words(n_times: int) -> None:
     events = [replace(e, seq=e.seq + 100 * n) for n in range(n_times) for e in load("plain")]
@@ -211,8 +256,19 @@ def test_a_damaged_page_is_refused_in_words(n_times: int) -> None:
     assert n_refused > 100
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "1", '{"events":null}', '{"events":[1]}', '{"events":' + "[" * 100_000,
-                                  '{"events_gzip_base64":"!!"}', '{"events_gzip_base64":7}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        "{}",
+        "1",
+        '{"events":null}',
+        '{"events":[1]}',
+        '{"events":' + "[" * 100_000,
+        '{"events_gzip_base64":"!!"}',
+        '{"events_gzip_base64":7}',
+    ],
+)
 def test_events_of_another_form_are_refused_in_words(text: str) -> None:
     with pytest.raises(UsageError, match="damaged"):
         page.read_report(f'<script type="application/json" class="hnb-events">{text}</script>')

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 from hermes_nb.model.event import Event
 from hermes_nb.views import rows, text
-from hermes_nb.views.html import row_html
+from hermes_nb.views._agent_tab import row_html, row_text
 from hermes_nb.views.rows import Row, cut_html, cut_text
 from tests.golden.logs import Log, load
 
 
 def lines(events: list[Event]) -> list[str]:
-    return [text.row_text(row) for row in rows.render(events)]
+    return [row_text(row) for row in rows.render(events)]
 
 
 def test_a_model_row_gives_messages_duration_prompt_answer_calls_and_usage() -> None:
@@ -29,20 +29,36 @@ def test_an_error_of_few_words_bears_its_class() -> None:
     log = Log()
     log.turn("x")
     told = [
-        ("'b'", "KeyError"), ("'total revenue'", "KeyError"), ("3", "SystemExit"), ("", "ValueError"),
-        ("f: 'n' is missing.", "ToolArgumentError"), ("No city named 'x'.", "ValueError"), ("Denied", ""),
-    ]  # fmt: skip
+        ("'b'", "KeyError"),
+        ("'total revenue'", "KeyError"),
+        ("3", "SystemExit"),
+        ("", "ValueError"),
+        ("f: 'n' is missing.", "ToolArgumentError"),
+        ("No city named 'x'.", "ValueError"),
+        ("Denied", ""),
+    ]
     for n, (error, kind) in enumerate(told):
         log.tool(f"c{n}", "f", "{}", '{"error": "for the model"}', status="error", error=error, error_type=kind)
     assert [line.partition(" ⚠ ")[2] for line in lines(log.events)[1:]] == [
-        "KeyError: 'b'", "KeyError: 'total revenue'", "SystemExit: 3", "ValueError", "f: 'n' is missing.",
-        "No city named 'x'.", "Denied",
-    ]  # fmt: skip
+        "KeyError: 'b'",
+        "KeyError: 'total revenue'",
+        "SystemExit: 3",
+        "ValueError",
+        "f: 'n' is missing.",
+        "No city named 'x'.",
+        "Denied",
+    ]
     assert "for the model" not in text.render(log.events)
 
 
 def test_arguments_that_are_no_json_show_as_they_came() -> None:
     assert rows.arguments_text('{"n": ') == '{"n": '
+
+
+def test_the_rows_are_an_output_of_their_own_view() -> None:
+    made = rows.bundle(rows.render(load("plain")))
+    assert made["text/html"].count('class="hnb-row"') == 4
+    assert made["text/plain"].startswith("Hermes agent\n🧠 scripted-1 model turn")
 
 
 def test_replayed_rows_have_no_duration_and_no_usage() -> None:
@@ -109,7 +125,7 @@ def test_several_turns_have_their_prompts_in_the_headings() -> None:
         log.turn_id = turn
         log.turn(f"prompt of {turn}")
         log.done("x", ms=1.0, n_models=0, n_tools=0)
-    headings = [text.row_text(row) for row in rows.render(log.events) if row.kind == "heading"]
+    headings = [row_text(row) for row in rows.render(log.events) if row.kind == "heading"]
     assert headings == ["Hermes agent — prompt of t1", "Hermes agent — prompt of t2"]
 
 
@@ -143,5 +159,5 @@ def test_terminals_get_no_escape_sequence_and_no_reading_direction() -> None:
 
 def test_a_lone_surrogate_and_a_nul_are_replaced() -> None:
     row = Row(kind="tool", icon="🛠️", label="a\ud800b\0c")
-    assert text.row_text(row) == "🛠️ a?bc"
+    assert row_text(row) == "🛠️ a?bc"
     row_html(row).encode()

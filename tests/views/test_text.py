@@ -2,21 +2,17 @@ from __future__ import annotations
 
 import pytest
 
+from hermes_nb.model.format import format_cost, format_ms, format_usd
 from hermes_nb.model.span import Folder
 from hermes_nb.views import text
-from hermes_nb.views._total import format_cost, format_ms, format_usd, total_line, totals
+from hermes_nb.views._total import total_line, totals
 from tests.golden.logs import START_UNIX_S, Log, load
 
 
-def test_rows_answer_and_totals_follow_each_other() -> None:
+def test_steps_answer_and_totals_follow_each_other() -> None:
     shown = text.render(load("plain"))
-    assert shown.startswith("Hermes agent\n🧠 scripted-1")
-    assert "✅ final answer\n\n**Ada** matters most:\n\n| name" in shown
+    assert shown.startswith("✓ top_customers(n=3) → 2 rows × 2 columns · 50 ms\n\n**Ada** matters most:\n\n| name")
     assert shown.endswith("scripted-1 · 300 tokens in, 30 out · $0.0033 · 2.2 s · session s-golden")
-
-
-def test_cut_form_keeps_the_answer_in_its_row() -> None:
-    assert "\n✅ final answer — None.\n" in text.render(load("replayed"), whole=False)
 
 
 def test_a_running_turn_shows_the_answer_so_far() -> None:
@@ -59,9 +55,7 @@ def test_zero_is_not_unknown() -> None:
 
 
 def test_a_replayed_turn_sent_nothing() -> None:
-    assert total_line(totals(load("replayed"))) == (
-        "scripted-1 · nothing sent · 4 ms · 3 replayed · session s-golden"
-    )
+    assert total_line(totals(load("replayed"))) == ("scripted-1 · nothing sent · 4 ms · 3 replayed · session s-golden")
 
 
 def test_a_turns_report_is_not_added_to_that_of_its_calls() -> None:
@@ -87,16 +81,19 @@ def test_the_present_is_given_not_looked_up() -> None:
 
 def test_durations_and_costs_read_well() -> None:
     shown = [format_ms(ms) for ms in (0.4, 12, 999.6, 1250, 59_949, 125_000, 3_840_000)]
-    assert shown == ["0.4 ms", "12 ms", "1.0 s", "1.2 s", "59.9 s", "2 min 5 s", "1 h 4 min"]
+    assert shown == ["0.4 ms", "12 ms", "1.0 s", "1.3 s", "59.9 s", "2 min 5 s", "1 h 4 min"]
     assert [format_usd(c) for c in (0, 0.0000123, 0.0123, 1.2)] == ["$0", "$0.000012", "$0.0123", "$1.20"]
 
 
 @pytest.mark.parametrize(
     ("cost", "is_whole", "shown"),
     [
-        (None, True, "unknown"), (None, False, "unknown"), (0.0, True, "$0"),
-        (0.00004, True, "$0.000040"), (1.5, False, "at least $1.50"),
+        (None, True, "unknown"),
+        (None, False, "unknown"),
+        (0.0, True, "$0"),
+        (0.00004, True, "$0.000040"),
+        (1.5, False, "at least $1.50"),
     ],
-)  # fmt: skip
+)
 def test_a_cost_is_never_shown_as_nothing_when_it_is_something(cost: float | None, is_whole: bool, shown: str) -> None:
     assert format_cost(cost, is_whole=is_whole) == shown

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 
 from hermes_nb.model.event import Event
 from hermes_nb.model.span import Folder
-from hermes_nb.widgets._columns import GONE, KINDS, MAX_NAMES, STATUSES
+from hermes_nb.model.status import SPAN_STATUSES
+from hermes_nb.widgets._columns import GONE, KINDS, MAX_NAMES
 from hermes_nb.widgets._log import Log
 from tests.golden.logs import ALL, load
 from tests.golden.logs import Log as Writer
@@ -34,7 +35,7 @@ def read(data: bytes, names: list[str]) -> list[Row]:
 
 def row(start: float, length: float, name: int, agent: int, code: int, names: list[str]) -> Row:
     kind = "gone" if code & 7 == GONE else KINDS[code & 7]
-    return (start, length, names[name], names[agent], kind, STATUSES[code >> 3 & 7], bool(code & 64))
+    return (start, length, names[name], names[agent], kind, SPAN_STATUSES[code >> 3 & 7], bool(code & 64))
 
 
 class Browser:

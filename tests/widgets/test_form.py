@@ -47,7 +47,7 @@ def rerun(code: str, names: dict[str, Any]) -> dict[str, Any]:
 ROUND = [
     {},
     {"name": "a.b-c", "instructions": "One line."},
-    {"instructions": 'It\'s "so"\nBe \'brief\'.\n\u2028%hermes run x\n{{y}}\r\n\\ tail\\'},
+    {"instructions": "It's \"so\"\nBe 'brief'.\n\u2028%hermes run x\n{{y}}\r\n\\ tail\\"},
     {"tools": ["total", "top"], "toolsets": ["web", "file"], "more_toolsets": "spotify, my-mcp"},
     {"max_turns": "1,000", "max_cost_usd": "$0.5", "max_tokens": "20000"},
     {"model": ""},
@@ -78,9 +78,14 @@ def test_what_a_form_says_is_what_the_agent_has() -> None:
     names = notebook()
     given = form(tools=["total"], toolsets=["web"], max_turns="12", max_cost_usd="0.50", instructions="Be brief.")
     assert read(given, names).agent == Agent(
-        "analyst", "Be brief.", "offline", tools=[names["total"]], toolsets=["web"], max_turns=12,
+        "analyst",
+        "Be brief.",
+        "offline",
+        tools=[names["total"]],
+        toolsets=["web"],
+        max_turns=12,
         session_options={"max_cost_usd": 0.5},
-    )  # fmt: skip
+    )
 
 
 WRONG = [
@@ -134,6 +139,22 @@ def test_a_key_is_refused_forgotten_and_not_repeated(field: str, key: str, monke
     assert key not in str(draft.errors)
 
 
+def test_an_address_with_credentials_is_refused_and_forgotten_and_a_kept_one_goes_on() -> None:
+    draft = read(form(model="other", model_id="m", base_url="http://ada:pw@h/v1"), notebook())
+    assert "looks like a key" in draft.errors["base_url"]
+    assert draft.forget == ["base_url"]
+
+    agent = Agent("a", model=Model("m", "custom", "http://ada:pw@h/v1"))
+    filled = form_of(agent, {})
+    assert "pw" not in str(filled)
+    changed = read(filled | {"instructions": "Be kind."}, {}, base=agent)
+    assert changed.errors == {}
+    assert isinstance(changed.agent, Agent)
+    assert changed.agent.model == agent.model
+    assert "HERMES_NB_MODEL_URL" in changed.code
+    assert "hides credentials" in read(filled, {}).errors["base_url"]
+
+
 def test_a_key_in_an_agents_config_does_not_come_into_its_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "environment-value-0123456789")
     agent = Agent("a", model="offline", config={"mcp": {"token": "environment-value-0123456789"}})
@@ -143,10 +164,10 @@ def test_a_key_in_an_agents_config_does_not_come_into_its_code(monkeypatch: pyte
 
 
 def test_what_the_form_has_no_field_for_is_kept() -> None:
-    agent = Agent("a", model="offline", config={"x": 1}, profile_options={"y": 2}, session_options={"z": 3, "max_tokens": 9})
+    agent = Agent("a", model="offline", config={"x": 1}, session_options={"max_cost_usd": 3, "max_tokens": 9})
     draft = read(form_of(agent, {}) | {"max_tokens": ""}, {}, base=agent)
     assert draft.agent is not None
-    assert (draft.agent.config, draft.agent.profile_options, draft.agent.session_options) == ({"x": 1}, {"y": 2}, {"z": 3})
+    assert (draft.agent.config, draft.agent.session_options) == ({"x": 1}, {"max_cost_usd": 3})
 
 
 def test_a_variable_that_is_taken_is_left_alone() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import hermes_nb
 from hermes_nb.errors import MissingPackageError, StoreError, UsageError
-from hermes_nb.host.timer import Timer
+from hermes_nb.host.execution.timer import Timer
 from hermes_nb.views.page import read_report
 from hermes_nb.widgets import _view
 from hermes_nb.widgets._log import Log
@@ -59,7 +59,7 @@ def answer() -> Callable[[dict[str, Any]], Sent]:
 
     def answer(message: Any) -> Sent:
         sent = Sent()
-        listener = _view.Listener(log, lambda theme: sent.send({"figure": theme}), lambda keeps: None, lambda: None)
+        listener = _view.ViewListener(log, lambda theme: sent.send({"figure": theme}), lambda keeps: None, lambda: None)
         listener.answer(message, sent.send)
         return sent
 

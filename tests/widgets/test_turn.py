@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hermes_nb.host.display_sink import WAITING
-from hermes_nb.host.sink import Budget
+from hermes_nb.host.output.bandwidth import Bandwidth
+from hermes_nb.host.output.display_sink import WAITING
 from hermes_nb.views._bundle import bundle
 from hermes_nb.widgets._comm import VIEW
 from hermes_nb.widgets._picture import picture
@@ -67,7 +67,7 @@ class Rig:
     def __init__(self, agent: Any = None) -> None:
         self.clock, self.cell, self.decided, self.turn = Clock(), Cell(), list[bool](), Asked(agent)
         self.sink = TurnSink(
-            self.cell, self.clock, Budget(), clock=lambda: self.clock.now, on_decided=self.decided.append
+            self.cell, self.clock, Bandwidth(), clock=lambda: self.clock.now, on_decided=self.decided.append
         )
         self.sent: list[dict[str, Any]] = []
         self.sink._line.view.send = self.sent.append
@@ -202,11 +202,29 @@ def test_a_client_that_never_answers_is_asked_twice() -> None:
     parent = {"header": {"session": "client"}}
 
     def place() -> TurnSink | None:
-        made = stage(Cell(), parent, clock, Budget())  # type: ignore[arg-type]
+        made = stage(Cell(), parent, clock, Bandwidth())  # type: ignore[arg-type]
         clock.pass_to(clock.now + GRACE_S + 1)
         return made
 
     assert [place() is None for _ in range(4)] == [False, False, True, True]
+
+
+PNG = {"image/png": "AAAA", "text/plain": "<Figure size 300x200 with 1 Axes>"}
+
+
+def test_a_plot_is_in_its_row_alone_once_a_browser_shows_it_and_in_the_saved_row(rig: Rig) -> None:
+    rig.feed(*EVENTS[:-1])
+    assert not rig.sink.on_display("c1", PNG), "the cell shows it: nobody else does yet"
+    rig.hear(t="ready", keeps=True)
+    assert rig.sink.is_in_place()
+    assert rig.sink.on_display("c1", PNG)
+    assert not rig.sink.on_display("c1", {**PNG, "application/vnd.plotly.v1+json": {}}), "that can be clicked in the cell"
+    assert not rig.sink.on_display("c1", {"text/html": "<b>x</b>"})
+    rig.feed(EVENTS[-1])
+    rig.sink.finish(FINAL)
+    saved = rig.sink._line.view.static["text/html"]
+    assert saved.count('<img class="hnb-picture" src="data:image/png;base64,AAAA"') == 3
+    assert "top_customers" in saved
 
 
 def test_pictures_are_data_and_never_markup() -> None:

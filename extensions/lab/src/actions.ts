@@ -1,12 +1,12 @@
-import { InputDialog, Notification } from '@jupyterlab/apputils';
-import { NotebookActions, NotebookPanel } from '@jupyterlab/notebook';
+import { InputDialog, Notification } from "@jupyterlab/apputils";
+import { NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 
-import { word } from './format';
-import { after } from './link';
-import { HermesModel } from './model';
-import { IAgent, IState } from './state';
+import { word } from "./format";
+import { after } from "./link";
+import type { HermesModel } from "./model";
+import type { IAgent, IState } from "./state";
 
-export const LOAD = '%load_ext hermes_nb';
+export const LOAD = "%load_ext hermes_nb";
 const LOOK_MS = 2500;
 const SOON_MS = 5000;
 const GROWN_MS = 500;
@@ -29,7 +29,7 @@ export class Actions {
     }
     const state = await this._loaded(notebook);
     const chosen = agent ?? preferred(state)?.name;
-    await insert(notebook, `%%hermes run${chosen ? ` -a ${word(chosen)}` : ''}\n`, false);
+    await insert(notebook, `%%hermes run${chosen ? ` -a ${word(chosen)}` : ""}\n`, false);
   }
 
   /** A cell in which a conversation goes on. */
@@ -56,13 +56,13 @@ export class Actions {
     const state = await this._loaded(notebook);
     const chosen = agent ?? (await choose(state));
     if (chosen) {
-      await insert(notebook, `%hermes promote ${word(chosen)} ${state?.has_forms ? '--ui' : '--dry-run'}`, true);
+      await insert(notebook, `%hermes promote ${word(chosen)} ${state?.has_forms ? "--ui" : "--dry-run"}`, true);
     }
   }
 
   /** Opens the form that makes an agent, and its code. */
   async make(): Promise<void> {
-    await this._insert('%hermes agent --ui', true);
+    await this._insert("%hermes agent --ui", true);
   }
 
   /** Loads hermes_nb in the kernel, by a cell. */
@@ -94,13 +94,13 @@ export class Actions {
   private async _loaded(notebook: NotebookPanel): Promise<IState | null> {
     const link = this.model.link;
     if (!link) {
-      Notification.warning('This notebook has no kernel yet. Choose one first.', { autoClose: 5000 });
+      Notification.warning("This notebook has no kernel yet. Choose one first.", { autoClose: 5000 });
       return null;
     }
-    if (link.phase !== 'open') {
+    if (link.phase !== "open") {
       await Promise.race([link.look(), after(LOOK_MS, undefined)]); // a busy kernel without subshells says nothing
     }
-    if (link.phase === 'unloaded') {
+    if (link.phase === "unloaded") {
       await insert(notebook, LOAD, true);
       await link.look();
     }
@@ -119,7 +119,7 @@ async function choose(state: IState | null): Promise<string | null> {
   if (!agents.length) {
     Notification.info(
       'There is no agent in this notebook yet. Make one in a cell first, e.g. analyst = Agent("analyst", ...).',
-      { autoClose: 8000 }
+      { autoClose: 8000 },
     );
     return null;
   }
@@ -128,10 +128,10 @@ async function choose(state: IState | null): Promise<string | null> {
     return only.name;
   }
   const answer = await InputDialog.getItem({
-    title: 'Promote which agent to Flyte?',
-    label: 'Agent',
+    title: "Promote which agent to Flyte?",
+    label: "Agent",
     items: agents.map(agent => agent.name),
-    okLabel: 'Look'
+    okLabel: "Look",
   });
   return answer.button.accept ? answer.value : null;
 }
@@ -140,8 +140,8 @@ async function choose(state: IState | null): Promise<string | null> {
 async function insert(notebook: NotebookPanel, source: string, runs: boolean): Promise<void> {
   const { content, sessionContext } = notebook;
   NotebookActions.insertBelow(content);
-  if (content.activeCell?.model.type !== 'code') {
-    NotebookActions.changeCellType(content, 'code');
+  if (content.activeCell?.model.type !== "code") {
+    NotebookActions.changeCellType(content, "code");
   }
   content.activeCell?.model.sharedModel.setSource(source);
   await content.scrollToItem(content.activeCellIndex);
@@ -153,14 +153,14 @@ async function insert(notebook: NotebookPanel, source: string, runs: boolean): P
       // What it shows has grown below the fold; whoever has gone elsewhere is left there.
       window.setTimeout(() => {
         if (cell && content.activeCell === cell) {
-          void content.scrollToItem(content.activeCellIndex, 'start');
+          void content.scrollToItem(content.activeCellIndex, "start");
         }
       }, GROWN_MS);
     }
     return;
   }
   content.activate();
-  content.mode = 'edit';
+  content.mode = "edit";
   const editor = content.activeCell?.editor;
   if (editor) {
     editor.setCursorPosition(editor.getPositionAt(source.length) ?? { line: 0, column: 0 });

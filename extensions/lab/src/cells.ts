@@ -1,16 +1,20 @@
-import { Compartment, Extension, Prec, RangeSetBuilder } from '@codemirror/state';
-import { Decoration, DecorationSet, EditorView, ViewPlugin, ViewUpdate } from '@codemirror/view';
-import { EditorExtensionRegistry, IEditorExtensionRegistry, IEditorLanguageRegistry } from '@jupyterlab/codemirror';
+import { Compartment, type Extension, Prec, RangeSetBuilder } from "@codemirror/state";
+import { Decoration, type DecorationSet, type EditorView, ViewPlugin, type ViewUpdate } from "@codemirror/view";
+import {
+  EditorExtensionRegistry,
+  type IEditorExtensionRegistry,
+  type IEditorLanguageRegistry,
+} from "@jupyterlab/codemirror";
 
 const HEAD = /^\s*%%hermes(?=\s|$)/;
 const OPTION = /(?<=\s)--?[A-Za-z][\w-]*/g;
 const VARIABLE = /\\?\{\{[^{}\n]*\}\}/g;
 const FORMAT = /\s--format(\s|$)/;
 
-const head = Decoration.line({ class: 'hnb-head' });
-const magic = Decoration.mark({ class: 'hnb-magic' });
-const option = Decoration.mark({ class: 'hnb-option' });
-const variable = Decoration.mark({ class: 'hnb-variable' });
+const head = Decoration.line({ class: "hnb-head" });
+const magic = Decoration.mark({ class: "hnb-magic" });
+const option = Decoration.mark({ class: "hnb-option" });
+const variable = Decoration.mark({ class: "hnb-variable" });
 
 /**
  * Shows cells that begin with `%%hermes` as Markdown, with their options and `{{variables}}` marked.
@@ -22,15 +26,15 @@ const variable = Decoration.mark({ class: 'hnb-variable' });
 export function addCells(
   extensions: IEditorExtensionRegistry,
   languages: IEditorLanguageRegistry,
-  isWanted: Promise<boolean>
+  isWanted: Promise<boolean>,
 ): void {
-  const markdown = isWanted.then(async wanted => (wanted && (await languages.getLanguage('ipythongfm'))?.support) || []);
+  const markdown = isWanted.then(async wanted => (wanted && (await languages.getLanguage("ipythongfm"))?.support) || []);
   extensions.addExtension({
-    name: 'hermes-nb:cells',
+    name: "hermes-nb:cells",
     factory: options =>
-      options.inline && options.model.mimeType !== 'text/x-ipythongfm'
+      options.inline && options.model.mimeType !== "text/x-ipythongfm"
         ? EditorExtensionRegistry.createImmutableExtension(hermesCell(markdown))
-        : null
+        : null,
   });
 }
 
@@ -67,7 +71,7 @@ function hermesCell(markdown: Promise<Extension>): Extension {
         });
       }
     },
-    { decorations: value => value.decorations }
+    { decorations: value => value.decorations },
   );
   return [language.of([]), plugin];
 }
@@ -88,7 +92,7 @@ function decorate(view: EditorView): DecorationSet {
     for (const { from, to } of view.visibleRanges) {
       const start = Math.max(from, first.to);
       for (const match of doc.sliceString(start, to).matchAll(VARIABLE)) {
-        if (!match[0].startsWith('\\')) {
+        if (!match[0].startsWith("\\")) {
           builder.add(start + match.index, start + match.index + match[0].length, variable);
         }
       }

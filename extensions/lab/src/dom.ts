@@ -10,12 +10,12 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 ): HTMLElementTagNameMap[K] {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === 'function') {
-      made.addEventListener(name.replace(/^on/, ''), value);
-    } else if (typeof value === 'string') {
+    if (typeof value === "function") {
+      made.addEventListener(name.replace(/^on/, ""), value);
+    } else if (typeof value === "string") {
       made.setAttribute(name, value);
     } else if (value) {
-      made.setAttribute(name, '');
+      made.setAttribute(name, "");
     }
   }
   made.append(...children);
@@ -49,7 +49,7 @@ export class Rows<T> {
   constructor(
     readonly node: HTMLElement,
     private _key: (data: T) => string,
-    private _make: () => IRow<T>
+    private _make: () => IRow<T>,
   ) {}
 
   /** Shows these, in this order. */
@@ -81,7 +81,7 @@ export class Rows<T> {
   private _drop(node: HTMLElement): void {
     if (node.contains(document.activeElement)) {
       // Not into nowhere: to the heading of the list the row was in.
-      node.closest('details')?.querySelector('summary')?.focus();
+      node.closest("details")?.querySelector("summary")?.focus();
     }
     node.remove();
   }

@@ -1,10 +1,10 @@
-import { Kernel, KernelMessage } from '@jupyterlab/services';
-import { ISignal, Signal } from '@lumino/signaling';
+import { type Kernel, KernelMessage } from "@jupyterlab/services";
+import { type ISignal, Signal } from "@lumino/signaling";
 
-import { IState } from './state';
+import type { IState } from "./state";
 
-const TARGET = 'hermes_nb.panel';
-const HELLO = 'get_ipython()._hermes_nb_magic.hello()';
+const TARGET = "hermes_nb.panel";
+const HELLO = "get_ipython()._hermes_nb_magic.hello()";
 const BUSY_MS = 1000;
 const SUBSHELL_MS = 3000;
 const TOLD_MS = 3000;
@@ -15,7 +15,12 @@ const TOLD_MS = 3000;
  * - `unloaded`: Python without hermes_nb;
  * - `open`: it tells its state.
  */
-export type Phase = 'unknown' | 'foreign' | 'unloaded' | 'open';
+export type Phase = "unknown" | "foreign" | "unloaded" | "open";
+
+interface IShown {
+  turn_id: string;
+  data: Record<string, string>;
+}
 
 /**
  * The line to one kernel. The kernel tells its state whenever it changes, over a comm (see `_panel_comm.py`); whether
@@ -64,7 +69,7 @@ export class KernelLink {
   /** Asks for the whole state anew. */
   async refresh(): Promise<void> {
     if (this._comm) {
-      this._send({ do: 'show' });
+      this._send({ do: "show" });
     } else {
       await this.look();
     }
@@ -81,7 +86,14 @@ export class KernelLink {
 
   /** Asks for a turn to be stopped. */
   stop(turnId: string): void {
-    this._send({ do: 'stop', turn: turnId });
+    this._send({ do: "stop", turn: turnId });
+  }
+
+  /** What a turn that is over showed, by MIME type; null when the kernel does not say. */
+  async answer(turnId: string): Promise<Record<string, string> | null> {
+    const told = new Promise<Record<string, string>>(resolve => this._answers.set(turnId, resolve));
+    this._send({ do: "answer", turn: turnId });
+    return Promise.race([told, after(TOLD_MS, null)]);
   }
 
   private async _look(): Promise<void> {
@@ -92,8 +104,8 @@ export class KernelLink {
     } catch {
       return; // it went away meanwhile
     }
-    if (language !== 'python') {
-      this._set('foreign');
+    if (language !== "python") {
+      this._set("foreign");
       return;
     }
     const generation = this._generation;
@@ -106,7 +118,7 @@ export class KernelLink {
       } else if (isThere) {
         void this._open();
       } else {
-        this._set('unloaded');
+        this._set("unloaded");
       }
     });
     if (this.hearsWhileBusy) {
@@ -125,19 +137,19 @@ export class KernelLink {
   private async _hello(): Promise<boolean | null> {
     try {
       const future = this.kernel.requestExecute({
-        code: '',
+        code: "",
         silent: true,
         store_history: false,
         stop_on_error: false,
         allow_stdin: false,
-        user_expressions: { hello: HELLO }
+        user_expressions: { hello: HELLO },
       });
       const content = (await future.done).content as KernelMessage.IExecuteReply & { status: string };
-      if (content.status !== 'ok') {
+      if (content.status !== "ok") {
         return null; // aborted with the cells behind a failing one: the next idle asks again
       }
       const hello = content.user_expressions?.hello as { status?: string } | undefined;
-      return hello?.status === 'ok';
+      return hello?.status === "ok";
     } catch {
       return null; // restarted or gone before it answered
     }
@@ -148,12 +160,17 @@ export class KernelLink {
     this._comm = comm;
     comm.onMsg = message => {
       if (comm === this._comm) {
-        this._hear(message.content.data as Partial<IState> & { error?: string });
+        const data = message.content.data as Partial<IState> & { error?: string; answer?: IShown };
+        if (data.answer) {
+          this._answers.get(data.answer.turn_id)?.(data.answer.data);
+        } else {
+          this._hear(data);
+        }
       }
     };
     comm.onClose = () => {
       if (comm === this._comm) {
-        this._reset('unloaded');
+        this._reset("unloaded");
       }
     };
     await subshell(comm, this.hearsWhileBusy);
@@ -163,16 +180,16 @@ export class KernelLink {
   }
 
   private _send(request: { do: string; turn?: string }): void {
-    this._error = '';
+    this._error = "";
     this._comm?.send(request);
   }
 
   private _hear(told: Partial<IState> & { error?: string }): void {
-    this._error = told.error ?? '';
+    this._error = told.error ?? "";
     if (!told.error) {
       this._state = told as IState;
     }
-    this._set('open');
+    this._set("open");
   }
 
   private _set(phase: Phase): void {
@@ -183,16 +200,16 @@ export class KernelLink {
   private _reset(phase: Phase): void {
     this._comm = null;
     this._state = null;
-    this._error = '';
+    this._error = "";
     this._set(phase);
   }
 
   private _onStatus(_: unknown, status: Kernel.Status): void {
-    if (['restarting', 'autorestarting', 'dead', 'terminating'].includes(status)) {
+    if (["restarting", "autorestarting", "dead", "terminating"].includes(status)) {
       this._generation += 1;
-      this._reset('unknown');
-      this._isDue = this._isWanted && status !== 'dead' && status !== 'terminating';
-    } else if (status === 'idle' && this._isDue) {
+      this._reset("unknown");
+      this._isDue = this._isWanted && status !== "dead" && status !== "terminating";
+    } else if (status === "idle" && this._isDue) {
       this._isDue = false;
       void this.look();
     }
@@ -200,14 +217,15 @@ export class KernelLink {
 
   /** A cell that may have loaded hermes_nb is over: look again. */
   private _onMessage(_: unknown, message: KernelMessage.IIOPubMessage): void {
-    if (this._isWanted && this._phase !== 'open' && KernelMessage.isExecuteInputMsg(message)) {
+    if (this._isWanted && this._phase !== "open" && KernelMessage.isExecuteInputMsg(message)) {
       this._isDue ||= /hermes/.test(message.content.code);
     }
   }
 
-  private _phase: Phase = 'unknown';
+  private _phase: Phase = "unknown";
   private _state: IState | null = null;
-  private _error = '';
+  private _error = "";
+  private _answers = new Map<string, (data: Record<string, string>) => void>();
   private _comm: Kernel.IComm | null = null;
   private _generation = 0;
   private _isDue = false;

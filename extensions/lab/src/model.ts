@@ -1,8 +1,8 @@
-import { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
-import { Kernel } from '@jupyterlab/services';
-import { ISignal, Signal } from '@lumino/signaling';
+import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import type { Kernel } from "@jupyterlab/services";
+import { type ISignal, Signal } from "@lumino/signaling";
 
-import { KernelLink } from './link';
+import { KernelLink } from "./link";
 
 /** Follows the current notebook and the kernel behind it. */
 export class HermesModel {
@@ -61,7 +61,7 @@ export class HermesModel {
   }
 
   private _lookIfWatched(): void {
-    if (this._isWatched && this._link?.phase === 'unknown') {
+    if (this._isWatched && this._link?.phase === "unknown") {
       void this._link.look();
     }
   }

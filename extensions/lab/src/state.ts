@@ -23,6 +23,13 @@ export interface ITurn {
   cell: string | null;
 }
 
+/** A turn that is over, and the cell that asked. */
+export interface IAnswer {
+  turn_id: string;
+  cell: string;
+  prompt: string;
+}
+
 export interface ISession {
   session_id: string;
   depth: number;
@@ -32,7 +39,7 @@ export interface ISession {
   input_tokens: number | null;
   output_tokens: number | null;
   cost: string;
-  last_used_unix_s: number;
+  last_used_unix_s: number | null;
   is_running: boolean;
   is_unfinished: boolean;
 }
@@ -43,7 +50,7 @@ export interface IRun {
   session_id: string;
   phase: string;
   url: string;
-  at_unix_s: number;
+  at_unix_s: number | null;
 }
 
 export interface IState {
@@ -52,6 +59,7 @@ export interface IState {
   is_open: boolean;
   agents: IAgent[];
   turns: ITurn[];
+  answers?: IAnswer[];
   sessions: ISession[];
   runs: IRun[];
   has_forms: boolean;

@@ -6,12 +6,14 @@ import argparse
 import dataclasses
 from typing import Any
 
+from hermes_nb._near import near
 from hermes_nb._require import lack_of_widgets
 from hermes_nb.errors import AgentNotFoundError, UsageError
 from hermes_nb.magics._context import Context
-from hermes_nb.magics._parser import Parser, name_list, near, positive_count, variable_name
+from hermes_nb.magics._parser import Parser, name_list, positive_count, variable_name
 from hermes_nb.magics._table import show, show_bundle
-from hermes_nb.model.agent import OFFLINE, Agent, Model
+from hermes_nb.model.agent import OFFLINE, Agent, Model, is_agent_name
+from hermes_nb.model.agent_code import how_to_make
 from hermes_nb.views import _card
 
 SUMMARY = "bind an agent of this notebook, or make one, and show its card"
@@ -24,7 +26,9 @@ EXAMPLES = (
 NOTES = """\
 NAME is a variable that holds an Agent, or the name of one; with options and no such Agent, a new one is made. Options given
 for an Agent of the notebook count for this binding; the variable is left as it is. The body of %%hermes agent is taken as
-its instructions. Without NAME the bound agents are listed. Binding again tells what changed.
+its instructions. Without NAME the bound agents are listed. Binding again tells what changed. When the cell of a bound agent
+runs again (a corrected key, other instructions), its next turn takes what the variable holds then and names what changed,
+in a chat and for the bound agent in a variable of -o, too.
 --ui opens a form that makes an agent (with NAME: changes it) and puts its code into a new cell. --code puts the code of an
 agent into a new cell. --on says where its turns run, unless %hermes run --on says otherwise."""
 TAKES_CELL = True
@@ -104,16 +108,19 @@ def _open_form(context: Context, options: argparse.Namespace) -> None:
 
 
 def _write_code(context: Context, options: argparse.Namespace) -> None:
+    from hermes_nb.api._agent_name import key_variable, name_in
     from hermes_nb.model.agent_code import agent_code, variable_for
-    from hermes_nb.sessions.agent_name import key_variable, name_in
 
     agent, names = _agent(context, options), context.variables()
     on = options.on or context.runs_on(agent.name)
     try:
         code = agent_code(
-            agent, variable_for(agent.name, names), name_of=lambda value: name_in(names, value),
-            key_variable=key_variable, options=f"--on {on}" if on else "",
-        )  # fmt: skip
+            agent,
+            variable_for(agent.name, names),
+            name_of=lambda value: name_in(names, value),
+            key_variable=key_variable,
+            options=f"--on {on}" if on else "",
+        )
     except ValueError as exc:
         raise UsageError(f"{exc} Put it into one and bind the agent again.") from None
     context.shell.set_next_input(code)
@@ -182,7 +189,7 @@ def _unknown(context: Context, name: str) -> AgentNotFoundError:
         if value is not None
         else (f"No Agent named {name!r} is in this notebook.{near(name, known)}")
     )
-    return AgentNotFoundError(
-        f"{what} Known: {', '.join(known) or 'none'}. Make one: {name} = Agent({name!r}, instructions='...'),"
-        f" or give it options here, e.g. --instructions '...'."
-    )
+    how = how_to_make(name, context.user_ns, options=", instructions='...'")
+    if is_agent_name(name):
+        how += ", or give it options here, e.g. --instructions '...'."
+    return AgentNotFoundError(f"{what} Known: {', '.join(known) or 'none'}. {how}")

@@ -19,9 +19,7 @@ def parser() -> Parser:
     """The options."""
     parser = Parser("chat")
     parser.add_argument("-a", "--agent", metavar="NAME", help="who is talked with: an agent's name or variable")
-    parser.add_argument(
-        "-s", "--session", metavar="ID", help="the conversation: an id, the start of one, a title, or `new`"
-    )
+    parser.add_argument("-s", "--session", metavar="ID", help="the conversation: an id, the start of one, a title, or `new`")
     parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put the chat into this variable")
     return parser
 
@@ -29,7 +27,7 @@ def parser() -> Parser:
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Show the chat."""
     bound = context.pick(options.agent)
-    for _, text in bound.take_notices():
+    for _, text in bound.notices.take():
         print(text, flush=True)
     if options.session == "new":
         bound.session_id = None

@@ -12,9 +12,13 @@ from pathlib import Path
 
 from hermes_nb import _settings
 from hermes_nb._version import __version__
+from hermes_nb.magics import _connection
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser
 from hermes_nb.magics._table import show
+from hermes_nb.model.capability import in_words
+from hermes_nb.model.place import shown_path
+from hermes_nb.workers.client import WorkerClient
 
 SUMMARY = "show versions, the model found, workers, warnings and traps; write a report for a bug"
 EXAMPLES = ("%hermes doctor", "%hermes doctor --report", "%hermes doctor --report bug.zip")
@@ -24,11 +28,15 @@ times, states) and the ends of the logs. Prompts, answers, arguments and results
 one, are masked. Read it before you send it: a log may hold what a library printed."""
 
 REPORT = "hermes-nb-report.zip"
-_PACKAGES = ("hermes-agent", "ipython", "ipykernel", "pydantic", "pandas", "plotly", "aiosqlite")
+_PACKAGES = ("ipython", "ipykernel", "pydantic", "pandas", "plotly", "aiosqlite")
 _EXTRAS = {
-    "jupyterlab": "lab", "ipywidgets": "widgets", "anywidget": "widgets", "flyte": "flyte",
-    "flyteplugins-agents-hermes": "flyte", "opentelemetry-sdk": "otel",
-}  # fmt: skip
+    "jupyterlab": "lab",
+    "ipywidgets": "widgets",
+    "anywidget": "widgets",
+    "flyte": "flyte",
+    "flyteplugins-agents-hermes": "flyte",
+    "opentelemetry-sdk": "otel",
+}
 _NETWORK_DISKS = ("nfs", "cifs", "smb", "sshfs", "9p", "afs", "ceph", "gluster", "lustre")
 
 
@@ -43,7 +51,7 @@ def parser() -> Parser:
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Show the table, or write it with what a bug report needs; starts nothing."""
-    table = [*_installed(), *_environment(), *_running(context), *_traps(context)]
+    table = [*_installed(), *_engine(), *_environment(), *_running(context), *_traps(context)]
     if options.report is None:
         show(("what", "found"), table)
         return
@@ -60,7 +68,7 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 def _installed() -> list[tuple[str, str]]:
     return [
         ("hermes-nb", __version__),
-        ("python", f"{platform.python_version()} at {sys.executable}"),
+        ("python", f"{platform.python_version()} at {shown_path(sys.executable)}"),
         ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
         *((name, _version(name)) for name in _PACKAGES),
         *((name, _version(name, extra=extra)) for name, extra in _EXTRAS.items()),
@@ -75,14 +83,24 @@ def _version(package: str, *, extra: str = "") -> str:
         return f"not installed: %pip install {wanted}"
 
 
+def _engine() -> list[tuple[str, str]]:
+    """Which Hermes is taken, and what was found in each place that is searched."""
+    from hermes_nb.environments import discovery, template
+
+    rows = [(f"engine: {place}", found) for place, found in discovery.survey()]
+    running = template.survey()
+    told = f"{len(running)} running: workers start from it in a tenth of a second" if running else "none running"
+    return [*rows, ("engine: template", told if _settings.may_use_template() else "off (HERMES_NB_TEMPLATE)")]
+
+
 def _environment() -> list[tuple[str, str]]:
-    keys = [name for name in _settings.KEY_VARIABLES if _settings.variable(name)]
     return [
         ("HERMES_NB_MODEL", _settings.model() or "not set"),
         ("HERMES_NB_HOME", _settings.home() or "not set"),
         ("HERMES_NB_REPLAY", _settings.replay() or "not set"),
-        ("model keys", f"{', '.join(keys)}; the first one is used" if keys else "none found"),
+        ("model keys", _connection.keys()),
         ("model", _model()),
+        *_connection.ways(),
     ]
 
 
@@ -90,7 +108,7 @@ def _model() -> str:
     """Who answers an agent that names no model."""
     from hermes_nb.errors import HermesNbError
     from hermes_nb.model.agent import Agent
-    from hermes_nb.sessions.model_choice import choose
+    from hermes_nb.turns.model_choice import choose
 
     try:
         model = choose(Agent("nobody")).model
@@ -103,16 +121,28 @@ def _running(context: Context) -> list[tuple[str, str]]:
     hermes = context.opened_hermes
     if hermes is None:
         return [("Hermes", "not started; the first %hermes agent or %hermes run does")]
-    rows = [("state", str(hermes.state_dir))]
+    rows = [("state", shown_path(hermes.state_dir))]
     for name, instance in hermes.instances.items():
         worker = instance.worker
         how = "ready" if worker.is_ready else "starting"
         state = "not running" if worker.pid is None else f"process {worker.pid}, {how}"
-        rows.append((f"worker {name}", f"{state}; agents: {', '.join(instance.agents) or 'none'}; log: {worker.folder.log}"))
+        agents, log = ", ".join(instance.agents) or "none", shown_path(worker.folder.log)
+        rows.append((f"worker {name}", f"{state}; agents: {agents}; log: {log}"))
+        rows += [(f"worker {name}", text) for text in _engine_of(worker)]
     rows.append(("running turns", ", ".join(f"{t.id} of {t.agent_name}" for t in context.running) or "none"))
     for at_unix_s, code, text in hermes.warnings[-10:]:
         rows.append((f"warning {datetime.datetime.fromtimestamp(at_unix_s):%H:%M:%S}", f"{code}: {text}"))
     return rows
+
+
+def _engine_of(worker: WorkerClient) -> list[str]:
+    """The Hermes of a worker that has told: which, and what of it is missing."""
+    told = worker.versions
+    if not told.get("hermes_agent"):
+        return [str(told["problem"])] if told.get("problem") else []
+    text = f"{told.get('distribution') or 'hermes-agent'} {told['hermes_agent']}, Python {told.get('python')}"
+    missing = ", ".join(told.get("missing") or ()) or "none"
+    return [f"{text}; private names missing: {missing}; can't: {in_words(worker.lacks) or 'nothing'}"]
 
 
 def _traps(context: Context) -> list[tuple[str, str]]:
@@ -120,7 +150,7 @@ def _traps(context: Context) -> list[tuple[str, str]]:
     found = []
     if getattr(asyncio, "_nest_patched", False) or "nest_asyncio" in sys.modules or "nest_asyncio2" in sys.modules:
         found.append("nest_asyncio is loaded; cells await by themselves, so it is not needed")
-    found += _outside()
+    found += [*_outside(), *_connection.problems(context)]
     if _is_there("async-hermes-agent"):
         found.append(
             "async-hermes-agent overwrites files of hermes-agent: %pip uninstall async-hermes-agent, then"

@@ -10,7 +10,7 @@ from hermes_nb.magics._parser import Parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.sessions.agent import BoundAgent
+    from hermes_nb.api.bound_agent import BoundAgent
 
 SUMMARY = "start a conversation from the beginning of another, at no cost"
 EXAMPLES = ("%hermes fork", "%hermes fork s-3f2a --at t-9c01b7aa12", "%hermes fork -a other --title 'A cheaper model'")
@@ -37,7 +37,7 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     source = options.session or bound.session_id
     if source is None:
         raise UsageError(f"Agent {bound.name!r} has no session to fork yet. Run it first, or name a session.")
-    made = hermes.io.call(hermes.fork(source, agent=bound.name, at=options.at, title=options.title))
+    made = hermes.io.call(hermes.conversations.fork(source, agent=bound.name, at=options.at, title=options.title))
     bound.session_id = made.id
     shared = made.parent
     assert shared is not None
@@ -48,4 +48,4 @@ def _who(context: Context, options: argparse.Namespace) -> BoundAgent:
     if options.agent is not None or options.session is None:
         return context.pick(options.agent)
     hermes = context.hermes
-    return context.pick(hermes.io.call(hermes.open_session(options.session)).agent)
+    return context.pick(hermes.io.call(hermes.conversations.open_session(options.session)).agent)

@@ -7,9 +7,10 @@ import argparse
 from hermes_nb.magics import _subcommand
 from hermes_nb.magics._context import Context
 from hermes_nb.magics._parser import Parser
+from hermes_nb.magics._topic import explain
 
-SUMMARY = "show what there is, or one sub-command in full"
-EXAMPLES = ("%hermes help", "%hermes help run")
+SUMMARY = "show what there is, or explain a sub-command, a name or an error"
+EXAMPLES = ("%hermes help", "%hermes help run", "%hermes help ToolRetry")
 
 # The order in which a newcomer meets them; what is not named here follows, sorted.
 _ORDER = ("agent", "run", "chat", "last", "timeline", "sessions", "stop", "approve", "tools", "help", "doctor")
@@ -18,13 +19,13 @@ _ORDER = ("agent", "run", "chat", "last", "timeline", "sessions", "stop", "appro
 def parser() -> Parser:
     """The options."""
     parser = Parser("help")
-    parser.add_argument("subcommand", nargs="?", help="the sub-command to explain")
+    parser.add_argument("subcommand", nargs="?", metavar="NAME", help="a sub-command, a name of hermes_nb, or an error")
     return parser
 
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Print it."""
-    print(details(options.subcommand) if options.subcommand else overview())
+    print(explain(options.subcommand) if options.subcommand else overview())
 
 
 def ordered() -> list[str]:
@@ -42,7 +43,8 @@ def overview() -> str:
     lines += [
         "",
         "%hermes help NAME explains one. %%hermes run takes a question of several lines from the cell.",
-        "In Python: help(hermes_nb). When something is odd: %hermes doctor.",
+        "A comment may end a line: %hermes agent analyst  # the one for sales. In a question on the line, # is part of it.",
+        "In Python: hermes_nb.help(NAME), help(hermes_nb). When something is odd: %hermes doctor.",
     ]
     return "\n".join(lines)
 

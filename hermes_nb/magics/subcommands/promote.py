@@ -8,15 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 from hermes_nb.errors import UsageError
-from hermes_nb.magics import _asked
-from hermes_nb.magics._asked import Asked
+from hermes_nb.magics import _foreground
 from hermes_nb.magics._context import Context
+from hermes_nb.magics._foreground import Asked
 from hermes_nb.magics._parser import Parser, variable_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.flyte.plan import Plan
-    from hermes_nb.flyte.runtime import Flyte
+    from hermes_nb.flyte.promotion.plan import Plan
+    from hermes_nb.flyte.run.runtime import Flyte
 
 SUMMARY = "run an agent on Flyte, with its tools and its conversation"
 EXAMPLES = (
@@ -55,9 +55,9 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     bound, config = _wanted(context, options)
     plan = context.hermes.io.call(_looked(bound, config, options))
     if not _is_shown_only(plan, options):
-        asked = _submit(context, bound, config, options, cell)
+        asked = _submit(context, bound, plan, options, cell)
         if not options.background:
-            _asked.wait_blocking(context, asked, yes=False)
+            _foreground.wait_blocking(context, asked, yes=False)
 
 
 async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
@@ -68,9 +68,9 @@ async def run_awaiting(context: Context, options: argparse.Namespace, cell: str 
     bound, config = _wanted(context, options)
     plan = await context.hermes.io.awaited(_looked(bound, config, options))
     if not _is_shown_only(plan, options):
-        asked = _submit(context, bound, config, options, cell)
+        asked = _submit(context, bound, plan, options, cell)
         if not options.background:
-            await _asked.wait_awaiting(context, asked, yes=False)
+            await _foreground.wait_awaiting(context, asked, yes=False)
 
 
 def _open(context: Context, options: argparse.Namespace, cell: str | None) -> None:
@@ -87,14 +87,14 @@ def _wanted(context: Context, options: argparse.Namespace) -> tuple[Any, Flyte]:
     if runtime.to_dict().get("type") not in ("flyte", "flyte:local"):
         raise UsageError(f"Promoting goes to Flyte; the variable {options.on!r} holds another runtime.")
     if options.yes or options.key:
-        runtime = replace(runtime, yes=options.yes or runtime.yes, key=options.key or runtime.key, _instances=[])
+        runtime = replace(runtime, yes=options.yes or runtime.yes, key=options.key or runtime.key)
     bound = context.pick(options.agent)
-    bound.renew_tools()  # what was mended since is looked at as it is now
+    bound.definitions.renew()  # what was mended since is looked at as it is now
     return bound, runtime
 
 
 async def _looked(bound: Any, config: Flyte, options: argparse.Namespace) -> Plan:
-    from hermes_nb.flyte.preflight import checked, preflight
+    from hermes_nb.flyte.promotion.preflight import checked, preflight
 
     if options.export:  # a file needs no control plane
         return await asyncio.to_thread(checked, bound, config)
@@ -103,11 +103,11 @@ async def _looked(bound: Any, config: Flyte, options: argparse.Namespace) -> Pla
 
 def _is_shown_only(plan: Plan, options: argparse.Namespace) -> bool:
     """Whether it ends here: a dry run, an export, or a refusal."""
-    from hermes_nb.flyte.promote import describe
-    from hermes_nb.flyte.submit import refuse
+    from hermes_nb.flyte.promotion.promoted import describe
+    from hermes_nb.flyte.promotion.submit import refuse
 
     if options.export:
-        from hermes_nb.flyte.export import entry, export
+        from hermes_nb.flyte.promotion.export import entry, export
 
         path = export(plan, options.export)
         print(f"Wrote {path}. Run it with: flyte run {path} {entry(path)} --prompt '...'")
@@ -121,12 +121,12 @@ def _is_shown_only(plan: Plan, options: argparse.Namespace) -> bool:
     return False
 
 
-def _submit(context: Context, bound: Any, config: Flyte, options: argparse.Namespace, cell: str | None) -> Asked:
-    from hermes_nb.flyte.promote import last_question, submitted
+def _submit(context: Context, bound: Any, plan: Plan, options: argparse.Namespace, cell: str | None) -> Asked:
+    from hermes_nb.flyte.promotion.promoted import last_question, submitted
 
     prompt = cell if cell is not None and cell.strip() else last_question(bound)
-    turn = submitted(bound, prompt, config, background=options.background)
+    turn = submitted(bound, prompt, plan, background=options.background)
     context.cells.current().turns.append(turn)
     if options.background:
-        _asked.follow(context, turn, options.out, quiet=False)
+        _foreground.follow(context, turn, options.out, quiet=False)
     return Asked(turn, options.out)

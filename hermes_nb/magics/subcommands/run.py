@@ -7,15 +7,18 @@ import contextlib
 from typing import Any
 
 from hermes_nb.errors import UsageError
-from hermes_nb.magics import _asked
-from hermes_nb.magics._asked import Asked
+from hermes_nb.magics import _foreground
 from hermes_nb.magics._context import PROCESS, Context
+from hermes_nb.magics._foreground import Asked
 from hermes_nb.magics._parser import Parser, amount, name_list, positive_count, positive_number, variable_name
+from hermes_nb.magics._type import named_type
+from hermes_nb.turns.limit import checked
+from hermes_nb.turns.request import TurnRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.sessions.agent import BoundAgent
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.bound_agent import BoundAgent
+    from hermes_nb.api.turn import Turn
 
 SUMMARY = "ask an agent a question"
 EXAMPLES = (
@@ -25,13 +28,15 @@ EXAMPLES = (
 )
 NOTES = """\
 The cell's body reaches the model as it is typed. With --format, {{name}} in it becomes the value of that variable.
-Options come before a question on the same line; a question in quotes may be followed by options.
+Options come before a question on the same line; a question in quotes may be followed by options. After options alone, or
+after a question in quotes, `# ...` is a comment; in a question as it stands, and in a cell's body, # is part of it.
 Without -a the only agent is asked, or the default one. Without -s an agent's runs continue its session, also when a cell
 is run again: that adds a turn, unless --again replaces the turn the cell made before.
 A stopped run ends the cell as KeyboardInterrupt, a failed one as an error in one line; NAME of -o holds the partial result.
 A tool that needs an approval is asked about in the cell; where nobody can answer it is denied, unless --yes is given.
 --replay answers from what %hermes record wrote; HERMES_NB_REPLAY=FILE does so for the whole notebook.
-With --background NAME holds the running turn, and its RunResult from the first cell that starts after it ended."""
+With --background NAME holds the running turn, and its RunResult from the first cell that starts after it ended; `await NAME`
+waits and gives the RunResult, whichever it is. `NAME = %hermes run ...`, on a line of its own, is the same as -o NAME."""
 TAKES_CELL = True
 
 
@@ -39,12 +44,15 @@ def parser() -> Parser:
     """The options."""
     parser = Parser("run", takes_text=True)
     parser.add_argument("-a", "--agent", metavar="NAME", help="who is asked: an agent's name or variable")
-    parser.add_argument(
-        "-s", "--session", metavar="ID", help="the conversation: an id, the start of one, a title, or `new`"
-    )
+    parser.add_argument("-s", "--session", metavar="ID", help="the conversation: an id, the start of one, a title, or `new`")
     parser.add_argument("-o", "--out", metavar="NAME", type=variable_name, help="put the RunResult into this variable")
     parser.add_argument("--background", action="store_true", help="do not wait; the answer streams into this cell")
-    parser.add_argument("--timeout", metavar="SECONDS", type=positive_number, help="stop the turn after so long")
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=positive_number,
+        help="stop the turn after so long; a provider's wait (HTTP 429) of more than this, or 180 s, fails it at once",
+    )
     parser.add_argument("--again", action="store_true", help="replace the turn this cell made when it last ran")
     parser.add_argument("--format", action="store_true", help="fill {{name}} in with the notebook's variables")
     parser.add_argument(
@@ -83,14 +91,15 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     """Ask and block until the end; the turn's tools run meanwhile, async ones are refused."""
     asked = _ask(context, options, cell, blocks=not options.background)
     if not options.background:
-        _asked.wait_blocking(context, asked, yes=options.yes)
+        _foreground.wait_blocking(context, asked, yes=options.yes)
 
 
 async def run_awaiting(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Ask and wait for the end on the cell's own loop."""
     asked = _ask(context, options, cell, blocks=False)
+    context.given = asked.turn
     if not options.background:
-        await _asked.wait_awaiting(context, asked, yes=options.yes)
+        await _foreground.wait_awaiting(context, asked, yes=options.yes)
 
 
 def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blocks: bool) -> Asked:
@@ -101,53 +110,46 @@ def _ask(context: Context, options: argparse.Namespace, cell: str | None, *, blo
         raise UsageError("--returns reads the answer in the cell, and --background does not wait for it. Keep one of them.")
     prompt = _prompt(context, options, cell)
     if options.returns:
-        from hermes_nb.sessions.typed_answer import TypedAnswer
-    answer = TypedAnswer(_type(context, options.returns)) if options.returns else None
+        from hermes_nb.api._typed_answer import TypedAnswer
+    answer = TypedAnswer(named_type(context, options.returns)) if options.returns else None
     with contextlib.nullcontext() if options.replay is None else context.hermes.replayed(options.replay):
         bound = context.pick(options.agent)
     session_id = _session_id(bound, options.session)
     run = context.cells.current()
     before = context.cells.previous_turn(run)
     replaces = _replaced(before, session_id or bound.session_id) if options.again else None
-    for _, text in bound.take_notices():
+    for _, text in bound.notices.take():
         print(text, flush=True)
     parts = _with_images(context, options, answer.prompt(prompt) if answer else prompt)
     on = options.on or context.runs_on(bound.name) or PROCESS
     if on != PROCESS:
         bound = context.hermes.bind_on(bound, context.runtime(on))
-    turn = bound.submit(
-        parts,
+    request = TurnRequest(
+        prompt=parts,
         session_id=session_id,
         background=options.background,
         blocks=blocks,
         timeout_s=options.timeout,
         again=replaces or False,
-        quiet=options.quiet,
+        show=not options.quiet,
         mode="steer" if options.steer else "enqueue",
-        max_cost_usd=options.max_cost,
-        max_tokens=options.max_tokens,
+        limits=checked(max_cost_usd=options.max_cost, max_tokens=options.max_tokens),
         replay=options.replay,
         replay_miss="live" if options.live else None,
     )
+    turn = bound.submit(request)
     run.turns.append(turn)
     if options.background:
-        _asked.follow(context, turn, options.out, quiet=options.quiet)
+        _foreground.follow(context, turn, options.out, quiet=options.quiet)
     is_rerun = before is not None and before.session_id == turn.session_id
     return Asked(turn, options.out, options.quiet, is_rerun, replaces, answer)
-
-
-def _type(context: Context, name: str) -> Any:
-    """A type by its name in the notebook, or a builtin one."""
-    import builtins
-
-    return getattr(builtins, name) if name not in context.user_ns and hasattr(builtins, name) else context.value(name)
 
 
 def _with_images(context: Context, options: argparse.Namespace, prompt: Any) -> Any:
     if not options.images:
         return prompt
     from hermes_nb.model.content import ContentPart
-    from hermes_nb.tools.image import image_part
+    from hermes_nb.tools.rendering.image import image_part
 
     return [ContentPart("text", text=prompt), *(image_part(name, context.value(name)) for name in options.images)]
 
@@ -163,11 +165,11 @@ def _prompt(context: Context, options: argparse.Namespace, cell: str | None) -> 
         where = "after %hermes run" if cell is None else "below the %%hermes run line"
         raise UsageError(f"The question is empty: nothing was sent. Write it {where}.")
     if options.format:
-        from hermes_nb.magics._template import fill
+        from hermes_nb.model.template import fill
 
-        prompt = fill(prompt, context.user_ns)
+        prompt = fill(prompt, context.user_ns, context.variables())
     if options.variables:
-        from hermes_nb.tools.describe import describe
+        from hermes_nb.tools.rendering.description import describe
 
         described = [describe(name, context.value(name)) for name in options.variables]
         prompt = "\n\n".join([*described, prompt])
@@ -178,9 +180,9 @@ def _session_id(bound: BoundAgent, wanted: str | None) -> str | None:
     """The conversation's whole id; None for the agent's own, which `new` makes a new one."""
     hermes = bound.hermes
     if wanted == "new":
-        bound.session_id = hermes.io.call(hermes.new_session(bound.name, "")).id
+        bound.session_id = hermes.io.call(hermes.conversations.new_session(bound.name, "")).id
         return None
-    return None if wanted is None else hermes.io.call(hermes.open_session(wanted)).id
+    return None if wanted is None else hermes.io.call(hermes.conversations.open_session(wanted)).id
 
 
 def _replaced(before: Turn | None, session_id: str | None) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import datetime
 from pathlib import Path
 
 from hermes_nb.errors import UsageError
@@ -24,7 +23,8 @@ EXAMPLES = (
 NOTES = """\
 Go on with one by its id, the start of its id, or its title: %hermes run -s s-3f2a Your question
 Forks stand under the session they were forked from. --export with a SESSION writes that one and those it was forked from.
---delete forgets a session for good, in the store and in the logs it could be rebuilt from."""
+--delete forgets a session for good: no file of the state folder holds its texts any more (worker logs are emptied), and
+another kernel that still has it begins a new one. What you exported or recorded stays; --import takes it again."""
 
 _COLUMNS = ("session", "agent", "title", "turns", "last used", "tokens in / out", "cost")
 _ACTIONS = ("search", "rename", "delete", "export_file", "import_file")
@@ -62,7 +62,10 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
             raise UsageError("--rename needs the session: %hermes sessions SESSION --rename TITLE")
         print(f"Session {hermes.library.rename(options.session, options.rename)} is now {options.rename.strip()!r}.")
     elif options.delete is not None:
+        n_warnings = len(hermes.warnings)
         print(f"Session {hermes.library.delete(options.delete)} is deleted.")
+        for _, _, text in hermes.warnings[n_warnings:]:
+            print(text)
     elif options.export_file is not None:
         n_sessions = hermes.library.export(Path(options.export_file).expanduser(), options.session)
         print(f"{_counted(n_sessions, 'session')} written to {options.export_file}.")
@@ -74,8 +77,8 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 
 
 def _list(context: Context, options: argparse.Namespace) -> None:
-    from hermes_nb.sessions.library import tree
-    from hermes_nb.views._total import format_cost
+    from hermes_nb.api.library import tree
+    from hermes_nb.model.format import format_cost, format_time
 
     rows = context.hermes.sessions(limit=options.limit, agent=options.agent)
     if not rows:
@@ -90,7 +93,7 @@ def _list(context: Context, options: argparse.Namespace) -> None:
                 row.agent,
                 f"└{'─' * depth} {row.title}" if depth else row.title,
                 str(row.n_turns),
-                datetime.datetime.fromtimestamp(row.last_used_unix_s).strftime("%Y-%m-%d %H:%M"),
+                format_time(row.last_used_unix_s, "%Y-%m-%d %H:%M"),
                 f"{_number(row.input_tokens)} / {_number(row.output_tokens)}",
                 format_cost(row.cost_usd, is_whole=row.is_cost_whole),
             )

@@ -12,7 +12,7 @@ from hermes_nb.magics._parser import Parser
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.sessions.turn import Turn
+    from hermes_nb.api.turn import Turn
 
 SUMMARY = "stop background turns: all, or one by its id"
 EXAMPLES = ("%hermes stop", "%hermes stop t-3f2a9c01b7")

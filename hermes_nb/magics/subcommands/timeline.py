@@ -29,7 +29,8 @@ Without SESSION: the session of the only or the default agent, else the newest o
 --live follows what comes: start it in its own cell, then ask in the next one. A turn that runs is followed in any case.
 The widget needs the extra `widgets`; figure, frame, text and html do not. What is saved with the notebook is its static
 version, answer and rows as HTML. With -o the variable holds what is shown: frame, figure, text, else the Timeline, which has
-them all. In Python: from hermes_nb import timeline; timeline(answer)."""
+them all; with --as page it holds the page, and nothing is shown.
+In Python: from hermes_nb import timeline; timeline(answer)."""
 
 FORMS = ("widget", "figure", "frame", "text", "html")
 
@@ -62,7 +63,8 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
     if view is not None:
         rendered = view.render(made.events)
         _keep(context, options.out, lambda: rendered)
-        _show_any(rendered)
+        if options.form != "page" or options.out is None:  # a page is shown, or taken
+            _show_any(view.bundle(rendered) if hasattr(view, "bundle") else rendered)
         made.close()
         return
     _keep(context, options.out, lambda: _value(made, form))

@@ -10,12 +10,13 @@ from hermes_nb.magics._table import show
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_nb.sessions.usage import By, UsageRow
+    from hermes_nb.api._usage import By, UsageRow
 
 SUMMARY = "show tokens and cost by day, session or turn"
 EXAMPLES = ("%hermes usage", "%hermes usage --by session", "%hermes usage s-3f2a")
 NOTES = """\
-Figures are what the providers reported; what nobody reported is "unknown". With a SESSION its turns are listed. Tokens in
+Figures are what the providers reported; what nobody reported is "unknown", and a sum of which a part is unknown says
+"at least". A cost that the provider gives is taken as it is. With a SESSION its turns are listed. Tokens in
 include cached ones, tokens out include reasoning. Limits: --max-cost and --max-tokens of %hermes run for a turn,
 Agent(session_options={"max_cost_usd": 1}) for a session, HERMES_NB_MAX_COST_USD and HERMES_NB_MAX_TOKENS for a day."""
 
@@ -33,7 +34,7 @@ def parser() -> Parser:
 
 def run(context: Context, options: argparse.Namespace, cell: str | None) -> None:
     """Show the table, with the sum below."""
-    from hermes_nb.sessions.usage import summed, total
+    from hermes_nb.api._usage import summed, total
 
     turns = context.hermes.library.turns(options.session)
     if not turns:
@@ -49,15 +50,18 @@ def run(context: Context, options: argparse.Namespace, cell: str | None) -> None
 
 
 def _cells(row: UsageRow, second: str) -> tuple[str, ...]:
-    counts = (row.input_tokens, row.cache_read_tokens, row.output_tokens, row.reasoning_tokens)
-    numbers = ["unknown" if n is None else f"{n:,}" for n in counts]
-    if row.input_tokens is not None:  # counted, and nothing said of these two: there were none
-        numbers[1], numbers[3] = (f"{n or 0:,}" for n in (row.cache_read_tokens, row.reasoning_tokens))
-    return (row.name, second, *numbers, _cost(row))
+    names = ("input_tokens", "cache_read_tokens", "output_tokens", "reasoning_tokens")
+    return (row.name, second, *(_count(getattr(row, name), is_whole=name not in row.partial) for name in names), _cost(row))
+
+
+def _count(n: int | None, *, is_whole: bool) -> str:
+    if n is None:
+        return "unknown"
+    return f"{n:,}" if is_whole else f"at least {n:,}"
 
 
 def _cost(row: UsageRow) -> str:
-    from hermes_nb.views._total import format_cost
+    from hermes_nb.model.format import format_cost
 
     return format_cost(row.cost_usd, is_whole=row.is_cost_whole)
 

@@ -3,6 +3,7 @@
   "use strict";
   const root = document.currentScript.closest(".hnb-page");
   const SHOWN_ROWS = 500;
+  const PAPER_PX = 680;
   const wantsDark = window.matchMedia("(prefers-color-scheme: dark)");
 
   async function unpack(selector) {
@@ -58,11 +59,27 @@
       for (const [name, figure] of figures) {
         const place = root.querySelector(`.hnb-${name}`);
         const made = themed(figure, data.themes, wantsDark.matches);
+        place.style.height = `${made.layout.height}px`; // a responsive figure takes the height of its place
         plotly.react(place, made.data, made.layout, config);
       }
     };
     paint();
     wantsDark.addEventListener("change", paint);
+    const relayout = (change) => {
+      for (const [name] of figures) {
+        const place = root.querySelector(`.hnb-${name}`);
+        if (place.getClientRects().length) plotly.relayout(place, change(place)); // not in a hidden tab
+      }
+    };
+    const widths = new Map();
+    window.addEventListener("beforeprint", () => relayout((place) => {
+      widths.set(place, place.layout.width);
+      return { width: Math.min(place.clientWidth || PAPER_PX, PAPER_PX) };
+    }));
+    window.addEventListener("afterprint", () => relayout((place) => {
+      const width = widths.get(place);
+      return width ? { width } : { autosize: true, width: null };
+    }));
   }
 
   function table(data) {

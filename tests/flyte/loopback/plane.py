@@ -104,9 +104,7 @@ class LoopbackPlane:
             self._app, interface="asgi3", lifespan="off", log_level="warning", timeout_graceful_shutdown=1
         )
         self._server = _Server(config)
-        self._thread = threading.Thread(
-            target=lambda: asyncio.run(self._serve(sock)), name="flyte-loopback", daemon=True
-        )
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve(sock)), name="flyte-loopback", daemon=True)
         self._thread.start()
         if not self._server.is_up.wait(10):
             raise RuntimeError("The loopback plane did not start.")

@@ -1,0 +1,1 @@
+"""One question of many rows: `BoundAgent.map` and `%hermes map`."""

@@ -1,0 +1,1 @@
+"""Tokens, cost and the limits on them."""

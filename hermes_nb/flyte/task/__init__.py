@@ -1,0 +1,1 @@
+"""What runs inside a task: the turn, its middleware, calls of tools, the report."""

@@ -1,0 +1,1 @@
+"""Where and how a tool's function runs: threads, the kernel's loop, interrupts and time limits."""

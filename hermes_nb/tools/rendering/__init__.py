@@ -1,0 +1,1 @@
+"""From a value to the text and pictures a model is sent."""

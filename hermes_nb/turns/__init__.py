@@ -1,0 +1,1 @@
+"""One turn, from what was asked to its result: runner, tool dispatch, approvals, replay, limits."""

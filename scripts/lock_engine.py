@@ -1,0 +1,34 @@
+"""Write the locked list that engine environments of one Hermes are made from: every package pinned, with its hashes.
+
+    .venv/bin/python scripts/lock_engine.py hermes-agent==0.19.0
+
+The list holds for every platform and for Python 3.11 and newer; it names no index.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[1] / "hermes_nb" / "environments" / "locks"
+
+
+def main(requirement: str) -> None:
+    """Resolve a requirement such as `hermes-agent==0.19.0` and write its list."""
+    import uv
+
+    from hermes_nb.environments import package_index
+
+    environment = {**os.environ, **package_index.uv_environment(package_index.pip_settings(), os.environ)}
+    command = [uv.find_uv_bin(), "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", "3.11"]
+    command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "-"]
+    made = subprocess.run(command, input=requirement, env=environment, capture_output=True, text=True, check=True).stdout
+    path = FOLDER / f"{requirement.replace('==', '-')}.txt"
+    path.write_text(made, encoding="utf-8")
+    print(f"Wrote {path.name}: {made.count('==')} packages.")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
