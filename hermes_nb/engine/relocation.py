@@ -136,7 +136,7 @@ def unmoved(home: str, *, ignored: Iterable[Any] = ()) -> Iterator[str]:
     for container in gc.get_objects():
         if id(container) in skipped or not _is(container, (*_MUTABLE, tuple, frozenset)):
             continue
-        items = [*container.keys(), *container.values()] if _is(container, dict) else list(container)
+        items = [*dict.keys(container), *dict.values(container)] if _is(container, dict) else list(container)
         for item in items:
             if _is(item, (str, PurePath)) and home in str(item):
                 owner = next(

@@ -7,8 +7,8 @@ none of its workers runs.
 
 A request is one packet, a JSON object with `arguments` (those of the worker), `environment` and `working_dir`, and three
 descriptors: the worker's standard input, standard output and log. The answer is `{"pid": ...}` with a pidfd of the worker;
-when the worker ends, `{"code": ...}` follows. The worker stays a zombie, its pid nobody else's, until the kernel says `reap`
-or closes the connection.
+when the worker ends, `{"code": ...}` follows. The worker stays a zombie, its pid nobody else's, until the kernel says
+`reap`, closes the connection or ends (a forked child of the kernel may hold the connection open).
 
 Hermes computes paths from HERMES_HOME while it is imported. The template imports it under a home of its own, and
 `Relocation` gives a worker's modules the worker's home; whether it finds all of them is checked before the first worker
@@ -55,6 +55,7 @@ class _Worker:
 
     pid: int
     pidfd: int
+    kernel_pidfd: int
     connection: socket.socket | None
 
 
@@ -202,15 +203,16 @@ class _Template:
                 connection.close()
                 return
             request = json.loads(data)
+            kernel_pidfd = os.pidfd_open(kernel)
             pid = os.fork()
             if not pid:
                 _be_worker(request, descriptors, kernel, bootstrap, relocation)
             pidfd = os.pidfd_open(pid)
-            worker = self._workers[pid] = _Worker(pid, pidfd, connection)
+            worker = self._workers[pid] = _Worker(pid, pidfd, kernel_pidfd, connection)
+            for watched in (pidfd, kernel_pidfd, connection):
+                selector.register(watched, selectors.EVENT_READ, worker)
             socket.send_fds(connection, [json.dumps({"pid": pid}).encode()], [pidfd])
             connection.settimeout(None)
-            selector.register(pidfd, selectors.EVENT_READ, worker)
-            selector.register(connection, selectors.EVENT_READ, worker)
         except (OSError, ValueError, KeyError) as exc:
             print(f"hermes_nb: a request was not served: {exc!r}", file=sys.stderr, flush=True)
             connection.close()
@@ -232,19 +234,23 @@ class _Template:
                 with contextlib.suppress(OSError):
                     worker.connection.send(json.dumps({"code": code}).encode())
                     return
-        elif worker.connection is not None and not _is_open(worker.connection):
-            selector.unregister(worker.connection)
-            worker.connection.close()
-            worker.connection = None
+        elif descriptor == worker.kernel_pidfd or (worker.connection is not None and not _is_open(worker.connection)):
+            if worker.connection is not None:
+                selector.unregister(worker.connection)
+                worker.connection.close()
+                worker.connection = None
+            with contextlib.suppress(KeyError):
+                selector.unregister(worker.kernel_pidfd)
         if os.waitid(os.P_PID, worker.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             return  # the kernel is gone; its worker hears that itself
         os.waitpid(worker.pid, 0)
-        with contextlib.suppress(KeyError):
-            selector.unregister(worker.pidfd)
+        for watched in (worker.pidfd, worker.kernel_pidfd):
+            with contextlib.suppress(KeyError):
+                selector.unregister(watched)
+            os.close(watched)
         if worker.connection is not None:
             selector.unregister(worker.connection)
             worker.connection.close()
-        os.close(worker.pidfd)
         del self._workers[worker.pid]
 
 

@@ -34,6 +34,8 @@ START_AFTER_S = 3.0
 IDLE_S = 600.0
 # It holds about 100 MB while it waits.
 LEAST_FREE_BYTES = 1_000_000_000
+# Of one user: each Python, source and set of variables has its own.
+MOST = 3
 _ANSWER_S = 2.0
 _REAP_S = 0.5
 
@@ -163,11 +165,11 @@ def fork(
 
 
 def start(path: Path, engine: Engine, environment: Mapping[str, str]) -> bool:
-    """Start a template for the workers to come, unless one listens or memory is short; returns whether it did.
+    """Start a template for the workers to come, unless one listens, `MOST` run or memory is short; returns whether it did.
 
     Blocks until it runs by itself, which is before it has imported Hermes.
     """
-    if _is_there(path) or _free_bytes() < LEAST_FREE_BYTES:
+    if _is_there(path) or len(survey()) >= MOST or _free_bytes() < LEAST_FREE_BYTES:
         return False
     variables = {name: value for name, value in environment.items() if name != "HERMES_HOME"}
     command = [*engine.command, "-c", boot.BOOT, "--socket", str(path), "--idle-s", str(IDLE_S)]

@@ -18,11 +18,12 @@ from hermes_nb.model.sentence import join
 from hermes_nb.model.span import Note, Span, busy_ms
 from hermes_nb.views._call import call_text, count, one_line, pairs, pretty, shape, table
 from hermes_nb.views._input import Story
-from hermes_nb.views.rows import valid, visible
+from hermes_nb.views.rows import WARNING_CHARS, valid, visible
 
 MAX_GROUPED = 50
 MAX_MODELS = 50
 LINE_CHARS = 400
+MAX_SUMMARY_CHARS = 200
 _LOG = "flyte.log"
 _FIGURE = re.compile(r"^<Figure size \S+ with .*>\n?", re.MULTILINE)
 _ICONS = {
@@ -423,7 +424,8 @@ def _heading(turn: Span, with_prompt: bool, _max_chars: int) -> Step:
 
 def _note(note: Note, max_chars: int) -> Step:
     label, state = _NOTES.get(note.kind, (one_line(note.kind), "note"))
-    step = _step("note", None, label, _cut(one_line(note.text[:LINE_CHARS])), state=state)
+    limit = WARNING_CHARS if note.kind == "warning" else MAX_SUMMARY_CHARS
+    step = _step("note", None, label, _cut(one_line(note.text[: 2 * limit]), limit), state=state)
     if note.url.startswith(("https://", "http://")):
         step["url"] = valid(note.url)
     if len(one_line(note.text)) > 90:
@@ -494,5 +496,5 @@ def _said_state(span: Span) -> str:
     return _cut(one_line(error_text(span))) or _WORDS.get(span.status, span.status)
 
 
-def _cut(text: str, limit: int = 200) -> str:
+def _cut(text: str, limit: int = MAX_SUMMARY_CHARS) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"

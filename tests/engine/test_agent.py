@@ -23,6 +23,7 @@ class _Upstream:
         self.base_url, self.session_id, self.tools = options["base_url"], options["session_id"], []
         self.is_closed = False
         self._todo_store: list[str] = []
+        self._memory_store = None
         self.made.append(self)
 
     def reset_session_state(self) -> None:

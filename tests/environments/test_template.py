@@ -80,6 +80,7 @@ def _command(process: psutil.Process) -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    tmp_path_factory.getbasetemp()  # not below what is patched here
     # A socket's address is short: the test's own folder may not be.
     with tempfile.TemporaryDirectory(prefix="hnt-") as name, pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", name)

@@ -178,7 +178,7 @@ def test_the_agent_of_a_question_before_any_agent_makes_way_for_that_of_the_note
     assert "Several agents" not in said
     assert [request.messages[-1]["content"] for request in model.requests] == ["Third"]
     assert "b" in run("print(answer.events[0].data['agent'])")
-    assert "Third" in run("%hermes timeline --as text")
+    assert "Yes." in run("%hermes timeline --as text")
     run("%hermes agent hermes")
     assert "Several agents are bound: b, hermes." not in run("%hermes run Fourth")
     run("hermes = Agent('hermes', model='offline')\n%hermes agent hermes")

@@ -85,6 +85,7 @@ def test_a_notebook_that_patched_asyncio_works(own_kernel: Kernel, model: Asked,
 
 def test_reload_ends_the_workers_and_works_again(own_kernel: Kernel, model: Asked) -> None:
     kernel = own_kernel
+    kernel.ok("%env HERMES_NB_TEMPLATE=0")  # a forked worker is no child of its kernel
     kernel.ok(SETUP.format(url=model.scripted.base_url))
     kernel.ok("%hermes run hi")
     pid = kernel.value("__import__('os').getpid()")

@@ -26,7 +26,7 @@ def rows(told: str) -> list[str]:
 def test_runtimes_are_listed_with_what_they_are(run: Run, shell: InteractiveShell) -> None:
     run("from hermes_nb.flyte import Flyte\nmine = Flyte(mode='local', retries=1)")
     told = rows(run("%hermes runtimes"))
-    assert [line.split()[:2] for line in told] == [["flyte", "yes"], ["process", "yes"], ["mine", "yes"]]
+    assert [line.split()[:2] for line in told] == [["acp", "yes"], ["flyte", "yes"], ["process", "yes"], ["mine", "yes"]]
     assert "retries=1" in told[-1]
 
 

@@ -42,7 +42,10 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n", encoding="utf-8")
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "work").mkdir()
-    made = Kernel(folder / "work", {"PYTHONPATH": str(folder / "site")})
+    made = Kernel(
+        folder / "work",
+        {"PYTHONPATH": str(folder / "site"), "HERMES_NB_TEMPLATE": "0"},  # a forked worker is no child of its kernel
+    )
     try:
         made.ok(SETUP)
         made.ok("%hermes run -a analyst Which 2 customers have the highest revenue?")

@@ -109,7 +109,7 @@ def test_a_stop_is_heard_in_a_second_and_nothing_runs_on(
     assert (cell.status, cell.reply["ename"]) == ("error", "KeyboardInterrupt")
     assert cell.error is not None
     assert len(cell.error["traceback"]) == 1
-    assert "stopped" in cell.text
+    assert "Stopped by you" in cell.text
     # shown, bound and stored
     assert place.partial in cell.text
     assert kernel.value("[answer.status, answer.text.strip()]") == ["stopped", place.partial]

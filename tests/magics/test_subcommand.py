@@ -48,7 +48,7 @@ def test_no_sub_command_means_help(run: Run, source: str) -> None:
     [
         (
             "%hermes rnu hi",
-            "No sub-command named 'rnu'. Known: agent, approve, chat, doctor, engine, fork, help, ",
+            "No sub-command named 'rnu'. Known: agent, approve, chat, doctor, engine, eval, fork, help, ",
         ),
         ("%hermes rnu hi", "Did you mean 'run'?"),
         ("%hermes Which one?", "To ask a question, write %hermes run Which ..."),

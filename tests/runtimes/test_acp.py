@@ -175,7 +175,7 @@ async def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_a_program_that_ends_is_told_once(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
-    await rig.open(ACP([sys.executable, "-c", "print('no agent')"]))
+    await rig.open(ACP([sys.executable, "-c", "print('no agent', flush=True); input()"]))
     assert "can't be asked by the Agent Client Protocol" in rig.said[-1]["error"]
     await rig.connection.close()
     assert rig.ends == ["exit code 0"]
