@@ -72,6 +72,18 @@ LINE = Line(
             "tools.delegate_tool._build_top_level_description",
             "tools.file_tools._resolve_path_for_task",
             "tools.terminal_tool.set_approval_callback",
+            "agent.anthropic_adapter._forbids_sampling_params",
+            "agent.auxiliary_client._fixed_temperature_for_model",
+            "hermes_constants.get_hermes_home",
+            "hermes_constants.set_hermes_home_override",
+            "hermes_constants.reset_hermes_home_override",
+            *(
+                f"tools.mcp_tool.{name}"
+                for name in (
+                    *("register_mcp_servers", "shutdown_mcp_servers", "_run_on_mcp_loop"),
+                    *("_MCP_AVAILABLE", "_lock", "_servers", "_server_connect_errors"),
+                )
+            ),
         ),
         # 0.18 has no live transcripts that would have to be switched off.
         *_of(GUARD, "tools.delegation_live_log.create_live_transcripts", absent_in=("0.18.",)),
