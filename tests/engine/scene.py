@@ -5,9 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import psutil
 
 from hermes_nb.offline_model.endpoint import Reasoning, Refusal, RequestedCall, Usage, Wait
 from tests.engine.conftest import Script
@@ -15,6 +19,7 @@ from tests.engine.rig import Worker, spec
 
 Scene = Callable[[Worker, Script], list[str]]
 _USAGE = Usage({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15})
+_MCP_SERVER = str(Path(__file__).with_name("mcp_server_script.py"))
 _PICTURE = {"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo="}
 
 
@@ -127,6 +132,19 @@ def delegated(worker: Worker, script: Script) -> list[str]:
     return [worker.run("go", agent_id="boss")["turn_id"]]
 
 
+def served(worker: Worker, script: Script) -> list[str]:
+    """A call of a program's MCP server, which is asked about; the program ends with its agent."""
+    program = {"command": sys.executable, "args": [_MCP_SERVER, "plain"], "tools": {"resources": False, "prompts": False}}
+    worker.bind(script.url, agent_id="served", mcp={"calc": {**program, "env": {}, "timeout": 5, "connect_timeout": 20}})
+    script.in_turn([RequestedCall("c", "mcp__calc__add", '{"a": 2, "b": 40}')], ["Done."])
+    done = worker.run("go", agent_id="served", allow=True)["turn_id"]
+    children = psutil.Process(worker.process.pid).children(recursive=True)
+    worker.send("unbind", agent_id="served")
+    assert children
+    assert not psutil.wait_procs(children, timeout=15)[1]
+    return [done]
+
+
 def shown(worker: Worker, script: Script) -> list[str]:
     """A question with a picture, for a model that is not known to take any."""
     worker.bind(script.url, agent_id="shown")
@@ -147,10 +165,11 @@ def shortened(worker: Worker, script: Script) -> list[str]:
 
 
 SCENES: dict[str, Scene] = {
-    scene.__name__: scene for scene in (words, tools, asked, steered, stopped, refused, limited, delegated, shown, shortened)
+    scene.__name__: scene
+    for scene in (words, tools, asked, steered, stopped, refused, limited, delegated, served, shown, shortened)
 }
 
-QUICK = ("words", "tools", "asked", "steered", "stopped")
+QUICK = ("words", "tools", "asked", "steered", "stopped", "served")
 
 _TIMES = re.compile(r"_ms$|_unix_s$|^wait_s$")
 # What Hermes itself words otherwise in each release.

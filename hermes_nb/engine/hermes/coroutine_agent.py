@@ -32,7 +32,11 @@ def adapted(hermes: SimpleNamespace) -> SimpleNamespace:
     original._dump_api_request_debug = _nothing
 
     def agent(**options: Any) -> Agent:
-        return Agent(call(original, **options))
+        inner = call(original, **options)
+        # Its tools are looked up when its first turn begins, with those of whatever MCP servers the user has: here instead.
+        settled(patch.upstream("tools.mcp_tool").refresh_agent_mcp_tools(inner))
+        inner._tool_snapshot_initialized = True
+        return Agent(inner)
 
     return SimpleNamespace(
         **{
@@ -45,6 +49,7 @@ def adapted(hermes: SimpleNamespace) -> SimpleNamespace:
             "enter_turn": _enter_turn,
             "tame": _tame,
             "listen": _listen,
+            "find_tools": _find_tools,
             "environment": ENVIRONMENT,
         }
     )
@@ -126,6 +131,11 @@ async def _nothing(*_: Any, **__: Any) -> None:
 def _enter_turn(session_id: str, approve: Callable[..., str]) -> None:
     patch.upstream("tools.terminal_tool").set_approval_callback(as_coroutine(approve))
     patch.name_session(session_id)
+
+
+def _find_tools() -> None:
+    """Let the tools register themselves, which they do but when a conversation needs them."""
+    settled(patch.upstream("model_tools")._ensure_builtin_tools_discovered())
 
 
 def _hear_helpers(compressor: Any) -> None:

@@ -6,13 +6,15 @@ all of Hermes's: asked about, recorded, shown.
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hermes_nb.engine.hermes import patch
+from hermes_nb.engine.hermes.coroutine_loop import settled
 from hermes_nb.engine.hermes.toolset_offer import Offer
 
 TOOLSET = "mcp-{name}"
@@ -62,8 +64,23 @@ def connect(holder: int, servers: Mapping[str, Mapping[str, Any]]) -> dict[str, 
         _configs.update({name: dict(config) for name, config in servers.items()})
         for name in servers:
             _holders.setdefault(name, set()).add(holder)
-        client.register_mcp_servers({name: dict(config) for name, config in servers.items() if _can_start(config)})
-        return {TOOLSET.format(name=name): _offer(client, name, config) for name, config in servers.items()}
+        settled(client.register_mcp_servers({name: dict(config) for name, config in servers.items() if _can_start(config)}))
+        found: dict[str, Offer] = _within(
+            client, lambda: {TOOLSET.format(name=name): _offer(client, name, config) for name, config in servers.items()}
+        )
+        return found
+
+
+def _within(client: Any, function: Callable[[], Any]) -> Any:
+    """Call what reads Hermes's table of servers where it is to be read: each loop of async-hermes-agent has its own."""
+    if not inspect.iscoroutinefunction(client.register_mcp_servers):
+        return function()
+
+    async def there() -> Any:
+        await client._activate_mcp_scope()
+        return function()
+
+    return settled(there())
 
 
 def _can_start(config: Mapping[str, Any]) -> bool:
@@ -97,9 +114,17 @@ def leave(holder: int) -> None:
 
 def _end(name: str) -> None:
     client = patch.upstream("tools.mcp_tool")
-    with client._lock:
-        server = client._servers.pop(name, None)
-    if server is not None:
+
+    def taken() -> Any:
+        with client._lock:
+            return client._servers.pop(name, None)
+
+    server = _within(client, taken)
+    if server is None:
+        return
+    if inspect.iscoroutinefunction(client.register_mcp_servers):
+        settled(server.shutdown())
+    else:
         client._run_on_mcp_loop(server.shutdown, timeout=_END_S)
 
 
@@ -110,4 +135,4 @@ def end_all() -> None:
         _configs.clear()
         _holders.clear()
         if names:
-            patch.upstream("tools.mcp_tool").shutdown_mcp_servers()
+            settled(patch.upstream("tools.mcp_tool").shutdown_mcp_servers())

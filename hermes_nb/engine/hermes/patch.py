@@ -111,6 +111,7 @@ def load(masker: Masker) -> SimpleNamespace:
         environment={},
         tame=tame,
         listen=listen,
+        find_tools=_nothing,  # they are registered when Hermes is imported
         providers=upstream("hermes_cli.auth").PROVIDER_REGISTRY,
         resolve_provider=upstream("hermes_cli.runtime_provider").resolve_runtime_provider,
         plugins=plugins.PluginContext(plugins.PluginManifest(name="hermes_nb"), plugins.get_plugin_manager()),

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any, TypedDict
 
 from hermes_nb.engine.hermes import patch
+from hermes_nb.engine.hermes.coroutine_loop import settled
 from hermes_nb.model.toolset_offer import requirement
 
 
@@ -19,6 +20,7 @@ class Offer(TypedDict):
 
 def offers(hermes: SimpleNamespace, toolsets: Sequence[str]) -> dict[str, Offer]:
     """What each toolset gives, by its name; the agent's config must be in force."""
+    hermes.find_tools()
     return {name: _offer(hermes, name) for name in toolsets}
 
 
@@ -38,7 +40,7 @@ def _offer(hermes: SimpleNamespace, toolset: str) -> Offer:
 def _lack(entry: Any) -> str | None:
     """Why Hermes's own check of a tool says that it is not there; None when it is."""
     try:
-        return None if entry.check_fn is None or entry.check_fn() else "something that Hermes does not name"
+        return None if entry.check_fn is None or settled(entry.check_fn()) else "something that Hermes does not name"
     except Exception as exc:  # noqa: BLE001 - as in Hermes: a check that fails says that the tool is not there
         return f"a check of Hermes that went wrong: {exc!r}"
 

@@ -19,6 +19,7 @@ _GONE = frozenset(
         "run_agent._openrouter_prewarm_done",
         "tools.approval.set_hermes_interactive_context",
         "tools.delegation_live_log.create_live_transcripts",
+        "tools.mcp_tool._run_on_mcp_loop",
         "tools.delegate_tool._build_top_level_description",
         # Its own are right: one context, and the sockets of all transports.
         "agent.ssl_verify.resolve_httpx_verify",
@@ -33,6 +34,9 @@ LINE = Line(
     names=(
         *(name for name in threaded.LINE.names if name.path not in _GONE),
         PrivateName("run_agent.AIAgent.hard_interrupt", CORE),
+        PrivateName("model_tools._ensure_builtin_tools_discovered", CORE),
+        PrivateName("tools.mcp_tool._activate_mcp_scope", CORE),
+        PrivateName("tools.mcp_tool.refresh_agent_mcp_tools", CORE),
         PrivateName("run_agent.AIAgent._deduplicate_tool_calls", GUARD),
         PrivateName("run_agent.AIAgent._execute_model_request", "summary"),
     ),
