@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import subprocess
@@ -12,12 +13,15 @@ from typing import Any
 import cloudpickle
 import flyte
 import flyteplugins.agents.core.testing
+import httpx
 import pytest
 
 import hermes_nb.flyte
 from hermes_nb.engine.durability.fingerprint import without_host
 from hermes_nb.errors import UsageError
+from hermes_nb.flyte import _sdk
 from hermes_nb.flyte.promotion.preflight import checked
+from hermes_nb.flyte.promotion.submit import connect
 from hermes_nb.flyte.run.runtime import Flyte
 from hermes_nb.testing import Call, Fail, Say, ScriptedModel
 from tests.flyte.agents import REMOTE, ask, bind, opened
@@ -245,6 +249,25 @@ def test_7_a_pickle_of_another_python_crashes_it(tmp_path: Path) -> None:
         env={"PYTHONPATH": packages, "PATH": "/usr/bin:/bin"},
     )
     assert done.returncode != 0
+
+
+@pytest.mark.parametrize(("is_ours", "n_chunks"), [(False, 1000), (True, 1)], ids=["the SDK's", "ours"])
+async def test_files_are_uploaded_by_the_megabyte_and_not_by_the_line(
+    plane: LoopbackPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_ours: bool, n_chunks: int
+) -> None:
+    await connect(Flyte(**REMOTE))
+    seen: list[int] = []
+
+    async def put(self: Any, url: str, *, content: Any, **_: Any) -> httpx.Response:
+        seen.extend([len(chunk) async for chunk in content])
+        return httpx.Response(200)
+
+    monkeypatch.setattr(httpx.AsyncClient, "put", put)
+    path = tmp_path / "lines"
+    path.write_bytes(b"\n" * 1000)
+    with _sdk.uploads_in_chunks() if is_ours else contextlib.nullcontext():
+        await _sdk.sdk("flyte.remote").upload_file.aio(path)
+    assert (len(seen), sum(seen)) == (n_chunks, 1000)
 
 
 async def test_11_a_secret_of_the_notebook_does_not_travel(plane: LoopbackPlane, tmp_path: Path) -> None:

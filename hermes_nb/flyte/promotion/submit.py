@@ -99,7 +99,8 @@ async def submit(plan: Plan, *, prompt: str, request: str, key: str | None = Non
     flyte, config = _sdk.sdk(), plan.config
     await connect(config)
     place = (str(known_endpoint()), config.project or "", config.domain or "")
-    held = await plan.upload(place)
+    with _sdk.uploads_in_chunks():
+        held = await plan.upload(place)
     task = await asyncio.to_thread(plan.task, held)
     runner = flyte.with_runcontext(
         mode="remote",
@@ -111,7 +112,8 @@ async def submit(plan: Plan, *, prompt: str, request: str, key: str | None = Non
         labels={"hermes-nb": plan.spec.environment_name},
     )
     try:
-        return await runner.run.aio(task, prompt=prompt, request=request)
+        with _sdk.uploads_in_chunks():
+            return await runner.run.aio(task, prompt=prompt, request=request)
     except flyte.errors.RuntimeUserError as exc:
         if key and "already exists" in str(exc):
             return await _same(await get(run_name(key)), key, prompt, request)
