@@ -25,6 +25,7 @@ from hermes_nb.model.mcp_server import McpStdio as McpStdio
 from hermes_nb.model.span import Span as Span
 from hermes_nb.runtimes._base import Runtime as Runtime
 from hermes_nb.runtimes.process import Process as Process
+from hermes_nb.tool_host.host import ToolHost as ToolHost
 from hermes_nb.tools.decorator import Tool as Tool
 from hermes_nb.tools.decorator import tool as tool
 from hermes_nb.turns.result import RunResult as RunResult
@@ -53,6 +54,7 @@ __all__ = [
     "Span",
     "Timeline",
     "Tool",
+    "ToolHost",
     "ToolRetry",
     "Turn",
     "TurnError",

@@ -18,6 +18,10 @@ EXTRAS = {
     "anywidget": "widgets",
     "jupyterlab": "lab",
     "opentelemetry": "otel",
+    "fastapi": "tool-host",
+    "uvicorn": "tool-host",
+    "mcp": "tool-host",
+    "mcp_types": "tool-host",
 }
 
 # What a front end brings along may be older than what our extras ask for: Colab has ipywidgets 7.

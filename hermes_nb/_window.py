@@ -18,6 +18,7 @@ EXPORTS = {
     "model.span": ("Span",),
     "runtimes._base": ("Runtime",),
     "runtimes.process": ("Process",),
+    "tool_host.host": ("ToolHost",),
     "tools.decorator": ("Tool", "tool"),
     "turns.result": ("RunResult",),
     "views.page": ("read_report",),

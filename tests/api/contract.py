@@ -221,7 +221,8 @@ def _member(owner: str, member: ast.stmt, found: Any, live: Mapping[str, Any]) -
             return
         contract = REQUIRED if member.value is None else _text(member.value)
         has = hasattr(live[owner], name)
-        yield Statement(f"{owner}.{name}", contract, repr(getattr(live[owner], name)) if has else ABSENT)
+        here = REQUIRED if member.value is None else repr(getattr(live[owner], name, None))
+        yield Statement(f"{owner}.{name}", contract, here if has else ABSENT)
         return
     assert isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef)
     if member.name == "__init__":

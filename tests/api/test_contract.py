@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_nb import Agent, BoundAgent, Hermes, Model, Process, RunResult, tool
+from hermes_nb import Agent, BoundAgent, Hermes, Model, Process, RunResult, ToolHost, tool
 from hermes_nb.api import _instance_opening
 from hermes_nb.turns.model_choice import choose
 from tests.api.contract import Statement, statements
@@ -38,7 +38,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Stateme
     agent = Agent("a", model="offline")
     bound = BoundAgent(instance, agent, "a-1", choice=choose(agent), tools=[])
     try:
-        yield {s.name: s for s in statements({"Hermes": hermes, "Instance": instance, "BoundAgent": bound})}
+        live = {"Hermes": hermes, "Instance": instance, "BoundAgent": bound, "ToolHost": ToolHost("http://127.0.0.1:1")}
+        yield {s.name: s for s in statements(live)}
     finally:
         instance.worker.folder.release()
         hermes.close()
