@@ -15,6 +15,7 @@ _STATUS = {"end_turn": "completed", "cancelled": "stopped", "max_tokens": "compl
 _USAGE = {"inputTokens": "input_tokens", "outputTokens": "output_tokens", "thoughtTokens": "reasoning_tokens"}
 _USAGE |= {"cachedReadTokens": "cache_read_tokens", "cachedWriteTokens": "cache_write_tokens"}
 _STEER_NOTE = "\u23e9 Steer queued"  # Hermes's answer to the word itself, no part of the turn's
+_RESULT = ("result_chars", "started_at_unix_s", "duration_ms", "error_type", "error")
 _CHOICES = ("once", "always", "deny")
 
 Emit = Callable[..., None]
@@ -27,21 +28,35 @@ class AcpTurn:
         emit: `emit(kind, data, span_id=None)`.
         start: The wire's `turn.start`.
         agent: What the other side calls itself.
+        provider: By which protocol it is spoken to.
         model: The model it says that it uses; "" when it does not say.
+        served: Functions of the notebook that it may call, and the MCP server that it finds them on: what it tells of such
+            a call itself is left out, since the call is a row already.
     """
 
-    def __init__(self, emit: Emit, start: Mapping[str, Any], *, name: str, agent: str, model: str) -> None:
+    def __init__(
+        self,
+        emit: Emit,
+        start: Mapping[str, Any],
+        *,
+        name: str,
+        agent: str,
+        model: str,
+        provider: str = "acp",
+        served: tuple[frozenset[str], str] = (frozenset(), ""),
+    ) -> None:
         self.start = start
         self.turn_id, self.session_id = str(start["turn_id"]), str(start["session_id"])
         self.stop_reason = ""
         self._emit = emit
-        self._name, self._agent, self._model = name, agent, model
+        self._name, self._agent, self._model, self._provider, self._served = name, agent, model, provider, served
         self._began_s, self._began_unix_s = time.monotonic(), time.time()
         self._span, self._span_began_s = "", 0.0
         self._said: list[str] = []
         self._held: list[tuple[str, str]] = []
         self._timer: asyncio.TimerHandle | None = None
         self._tools: dict[str, dict[str, Any]] = {}
+        self._calls: dict[str, dict[str, Any]] = {}  # of functions of the notebook, by their spans
         self._questions: dict[str, asyncio.Future[str]] = {}
         self._n_calls = self._n_tools = 0
         self._text = ""
@@ -53,10 +68,10 @@ class AcpTurn:
             "prompt": prompt if isinstance(prompt, str) else "\n".join(str(p.get("text") or "") for p in prompt),
             "agent": self._name,
             "model": self._model,
-            "provider": "acp",
+            "provider": self._provider,
             "host": self._agent,
             "runtime": str(self.start.get("runtime") or "acp"),
-            "tools": [],
+            "tools": sorted(self._served[0]),
             "n_history_messages": len(self.start.get("history") or ()),
         }
         self._emit("turn.started", {**data, **(self.start.get("labels") or {})})
@@ -117,6 +132,8 @@ class AcpTurn:
         self._close_call()
         call_id = str(update.get("toolCallId") or _new_span())
         title = str(update.get("title") or update.get("kind") or "tool")
+        if self._is_ours(title):
+            return
         word = re.match(r"[A-Za-z_][\w.-]*(?=:|$)", title)
         arguments = update.get("rawInput")
         if arguments is None:
@@ -127,6 +144,33 @@ class AcpTurn:
         data = {"tool_call_id": call_id, "name": name, "arguments": given, "builtin": True}
         self._emit("tool.started", data, span_id=self._tools[call_id]["span_id"])
         self._update_tool(update)
+
+    def _is_ours(self, title: str) -> bool:
+        """Whether a title names a function of the notebook as the program calls it: `mcp__SERVER__NAME` and the like."""
+        names, server = self._served
+        found = re.search(rf"\b(?:mcp__)?{re.escape(server)}(?:__|[./: ]+)(\w+)", title) if server else None
+        return found is not None and found[1] in names
+
+    # -- functions of the notebook -------------------------------------------------------------------------------------
+
+    def begin_call(self, name: str, arguments: str, **more: Any) -> str:
+        """The program calls a function of the notebook; returns the call's span."""
+        self._close_call()
+        span_id = _new_span()
+        self._calls[span_id] = {"tool_call_id": span_id, "name": name, **more}
+        self._emit("tool.started", {**self._calls[span_id], "arguments": arguments}, span_id=span_id)
+        return span_id
+
+    def end_call(self, span_id: str, result: Mapping[str, Any]) -> None:
+        """The call is over: the wire's `tool.result`."""
+        call = self._calls.pop(span_id, None)
+        if call is None:
+            return
+        self._n_tools += 1
+        text = str(result.get("result") or "")
+        told = {key: result[key] for key in _RESULT if result.get(key) not in (None, "")}
+        data = {**call, "status": str(result.get("status")), "result": text, "result_chars": len(text), **told}
+        self._emit("tool.completed", data, span_id=span_id)
 
     def _update_tool(self, update: Mapping[str, Any]) -> None:
         status, call = update.get("status"), self._tools.get(str(update.get("toolCallId")))
@@ -213,6 +257,22 @@ class AcpTurn:
         }
         done |= {"error": error, "error_type": "ModelError" if error else "", "hint": "", "raw": {}}
         return done | {"n_model_calls": self._n_calls, "exit_reason": stop_reason}
+
+
+def prompt_parts(start: Mapping[str, Any], instructions: str, *, with_history: bool) -> list[dict[str, Any]]:
+    """What is asked as the protocol has it; their session does not know what was said before it began."""
+    before = [instructions] if instructions else []
+    history = [m for m in start.get("history") or () if m.get("role") in ("user", "assistant") and m.get("content")]
+    if with_history and history:
+        before.append("The conversation so far:\n" + "\n".join(f"{m['role']}: {m['content']}" for m in history))
+    parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in before]
+    prompt = start.get("prompt", "")
+    for part in [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt:
+        if part.get("type") == "image":
+            parts.append({"type": "image", "data": part.get("data", ""), "mimeType": part.get("mime_type") or "image/png"})
+        else:
+            parts.append({"type": "text", "text": str(part.get("text", ""))})
+    return parts
 
 
 def used(told: Mapping[str, Any] | None, before: dict[str, int]) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """Agents that speak the Agent Client Protocol: a Hermes of any version (`hermes acp`), or another program.
 
 The program is a child of the kernel; its model, keys and tools are its own, from its own configuration. What the protocol
-has no word for can't be had, and stands on the card: functions of the notebook, replay, budgets, single model calls.
+has no word for can't be had, and stands on the card: replay, budgets, single model calls. Functions of the notebook are on
+an MCP server of this process, on loopback (`_notebook_call`).
 """
 
 from __future__ import annotations
@@ -20,17 +21,23 @@ from hermes_nb import _settings
 from hermes_nb._near import suggesting
 from hermes_nb._version import __version__
 from hermes_nb.engine import wire
-from hermes_nb.errors import UnsupportedPlatformError, UsageError, WorkerDiedError, WorkerStartError
+from hermes_nb.errors import HermesNbError, UnsupportedPlatformError, UsageError, WorkerDiedError, WorkerStartError
 from hermes_nb.model.event import EventNumberer
 from hermes_nb.model.mask import Masker
-from hermes_nb.runtimes._acp_turn import AcpTurn, used
+from hermes_nb.runtimes._acp_turn import AcpTurn, prompt_parts, used
 from hermes_nb.runtimes._base import WorkerConnection, WorkerFiles
 from hermes_nb.runtimes._json_rpc import MOST_BYTES, JsonRpc, RpcError
+from hermes_nb.runtimes._notebook_call import NotebookCalls, Offer, lack_of_host
 
 PROTOCOL = 1
 START_S = 60.0  # a Hermes imports its tools before it answers
 CAPABILITIES = ("approve", "usage")  # `images` and `steer` depend on who is there
 HERMES = "hermes-agent"
+_NO_OFFER = Offer(lambda: None)
+_UNSEEN = (
+    "{agent} did not ask for the functions of the notebook. A Hermes needs the package mcp for them, in its own environment:"
+    " pip install 'hermes-agent[mcp]'."
+)
 
 
 @suggesting
@@ -142,10 +149,12 @@ class _Connection:
         self._sessions: dict[str, str] = {}  # ours -> theirs
         self._used: dict[str, dict[str, int]] = {}
         self._turns: dict[str, AcpTurn] = {}  # by their session
+        self._calls = NotebookCalls(self._tell)
+        self._offers: dict[str, Offer] = {}  # by their session
         self._tasks: set[asyncio.Task[None]] = set()
         self._agent, self._model = "", ""
         self._is_gone = False
-        self._has_steering = False
+        self._has_steering = self._takes_servers = False
         self._ready: asyncio.Future[str] = self._loop.create_future()
         self._spawn(self._start())
         self._spawn(self._keep_log(process.stderr))
@@ -167,6 +176,7 @@ class _Connection:
         code = await self._process.wait()
         for task in list(self._tasks):
             task.cancel()
+        self._calls.close()
         if not self._is_gone:
             self._is_gone = True
             self._on_end(f"signal {-code}" if code < 0 else f"exit code {code}")
@@ -202,6 +212,9 @@ class _Connection:
         self._has_steering = self._agent == HERMES
         more = ["images"] if (can.get("promptCapabilities") or {}).get("image") else []
         more += ["steer"] if self._has_steering else []
+        # Hermes takes servers at addresses, and does not say so.
+        self._takes_servers = self._agent == HERMES or bool((can.get("mcpCapabilities") or {}).get("http"))
+        more += ["tools"] if self._takes_servers and not lack_of_host() else []
         self._tell(
             "ready",
             pid=self.pid,
@@ -222,6 +235,7 @@ class _Connection:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def close(self, grace_s: float = 1.0) -> None:
+        self._calls.close()
         if self._process.stdin is not None:
             self._process.stdin.close()  # the end of its input ends it
         try:
@@ -251,6 +265,8 @@ class _Connection:
             self._spawn(self._steer(str(keys.get("turn_id")), str(keys.get("text") or "")))
         elif kind == "answer" and (found := self._turn(str(keys.get("turn_id")))) is not None:
             found[1].answer(str(keys.get("request_id")), keys.get("answer"))
+        elif kind == "tool.result":
+            self._calls.answer(keys)
 
     def _turn(self, turn_id: str) -> tuple[str, AcpTurn] | None:
         return next(((theirs, turn) for theirs, turn in self._turns.items() if turn.turn_id == turn_id), None)
@@ -268,34 +284,56 @@ class _Connection:
     async def _session(self, start: Mapping[str, Any]) -> tuple[str, bool]:
         """Their session for one of ours, and whether it is new."""
         ours = str(start["session_id"])
-        if ours in self._sessions:
-            return self._sessions[ours], False
-        made = await self._rpc.request("session/new", {"cwd": str(self._place.working_dir), "mcpServers": []})
-        self._model = str((made.get("models") or {}).get("currentModelId") or "")
-        self._sessions[ours] = str(made["sessionId"])
-        return self._sessions[ours], True
+        if ours not in self._sessions:
+            offer = Offer(lambda: self._turns.get(self._sessions.get(ours, "")), tools=start.get("tools") or ())
+            servers = [await self._server(offer)] if offer.tools else []
+            made = await self._rpc.request("session/new", {"cwd": str(self._place.working_dir), "mcpServers": servers})
+            self._model = str((made.get("models") or {}).get("currentModelId") or "")
+            self._sessions[ours] = str(made["sessionId"])
+            self._offers[ours] = offer
+            return self._sessions[ours], True
+        self._offers[ours].tools = start.get("tools") or ()
+        return self._sessions[ours], False
+
+    async def _server(self, offer: Offer) -> dict[str, Any]:
+        """The MCP server of an offer, as `session/new` takes it."""
+        url = await self._calls.serve(offer)
+        assert offer.binding is not None
+        self._masker.add(offer.binding.capability)
+        offer.server = f"notebook{len(self._sessions) or ''}"  # Hermes knows servers by name, in all sessions of its process
+        headers = [{"name": "Authorization", "value": f"Bearer {offer.binding.capability}"}]
+        return {"type": "http", "name": offer.server, "url": url, "headers": headers}
 
     async def _ask(self, start: Mapping[str, Any]) -> None:
         agent = self._told.get(str(start["agent_id"]), {})
         theirs, is_new, problem = "", False, ""
         try:
             theirs, is_new = await self._session(start)
-        except (RpcError, WorkerDiedError, KeyError) as exc:
+        except (RpcError, HermesNbError, KeyError) as exc:
             problem = f"It opened no session: {exc}"
+        offer, emit = self._offers.get(str(start["session_id"]), _NO_OFFER), self._emitter(start)
         turn = AcpTurn(
-            self._emitter(start), start, name=str(agent.get("name") or "agent"), agent=self._agent, model=self._model
+            emit,
+            start,
+            name=str(agent.get("name") or "agent"),
+            agent=self._agent,
+            model=self._model,
+            served=(offer.names, offer.server),
         )
         turn.begin()
         result: Mapping[str, Any] = {}
         if not problem:
             self._turns[theirs] = turn
-            prompt = _prompt(start, str(agent.get("instructions") or "") if is_new else "", with_history=is_new)
+            prompt = prompt_parts(start, str(agent.get("instructions") or "") if is_new else "", with_history=is_new)
             try:
                 result = await self._rpc.request("session/prompt", {"sessionId": theirs, "prompt": prompt}) or {}
             except RpcError as exc:
                 problem = str(exc)
             finally:
                 self._turns.pop(theirs, None)
+                self._calls.end(turn)
+            if offer.tools and not offer.is_listed:
+                emit("warning", {"code": "tools", "message": _UNSEEN.format(agent=self._agent)})
         usage = used(result.get("usage"), self._used.setdefault(theirs, {}))
         self._tell("turn.done", **turn.end(str(result.get("stopReason") or ""), usage, problem))
 
@@ -347,22 +385,6 @@ class _Connection:
             raise LookupError(method)
         turn = self._turns.get(str(params.get("sessionId")))
         return {"outcome": {"outcome": "cancelled"}} if turn is None else await turn.ask(params)
-
-
-def _prompt(start: Mapping[str, Any], instructions: str, *, with_history: bool) -> list[dict[str, Any]]:
-    """What is asked as the protocol has it; their session does not know what was said before it began."""
-    before = [instructions] if instructions else []
-    history = [m for m in start.get("history") or () if m.get("role") in ("user", "assistant") and m.get("content")]
-    if with_history and history:
-        before.append("The conversation so far:\n" + "\n".join(f"{m['role']}: {m['content']}" for m in history))
-    parts: list[dict[str, Any]] = [{"type": "text", "text": text} for text in before]
-    prompt = start.get("prompt", "")
-    for part in [{"type": "text", "text": prompt}] if isinstance(prompt, str) else prompt:
-        if part.get("type") == "image":
-            parts.append({"type": "image", "data": part.get("data", ""), "mimeType": part.get("mime_type") or "image/png"})
-        else:
-            parts.append({"type": "text", "text": str(part.get("text", ""))})
-    return parts
 
 
 def lack() -> str:

@@ -13,7 +13,8 @@ from hermes_nb.turns.request import PreparedTurn
 
 # What a turn needs -> the cure where its engine has it not.
 _CURES: Mapping[str, str] = {
-    "tools": "Bind the agent without tools, or run it with --on process",
+    "tools": "Bind the agent without tools, or run it with --on process; a program that takes MCP servers at addresses calls"
+    " them with pip install 'hermes-nb[tool-host]'",
     "model": "Bind the agent without model=: the one of its own configuration answers",
     "toolsets": "Bind the agent without toolsets, or run it with --on process",
     "journal": "Ask again with a new turn",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,6 +40,17 @@ def test_what_it_can_not_do_is_refused_by_name(run: Run, shell: InteractiveShell
     run("handy = Agent('handy', tools=[one])")
     run("%hermes agent handy --on other")
     assert "can't do this: functions of the notebook" in run("%hermes run -a handy Hello?")
+
+
+@pytest.mark.hermes
+def test_it_calls_functions_of_the_notebook_on_the_main_thread(run: Run, shell: InteractiveShell) -> None:
+    shell.user_ns["other"] = ACP([*STAND_IN, "1", "tools"])
+    run("import threading\nwhere = []\nfrom hermes_nb import Agent, tool")
+    run("@tool\ndef add(a: int, b: int) -> int:\n    'Add.'\n    where.append(threading.current_thread())\n    return a + b")
+    run("handy = Agent('handy', tools=[add])")
+    run("%hermes agent handy --on other")
+    assert "ok 42" in run("%hermes run -a handy the notebook")
+    assert shell.user_ns["where"] == [threading.main_thread()]
 
 
 def test_the_command_stands_after_the_colon(shell: InteractiveShell) -> None:

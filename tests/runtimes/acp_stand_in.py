@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from typing import Any
 
-_answers: dict[Any, Any] = {}
+SERVERS: dict[str, list[dict[str, Any]]] = {}  # of a session
 
 
 def send(**message: Any) -> None:
@@ -43,8 +44,37 @@ def permission(session: str) -> str:
     return str(message["result"]["outcome"].get("optionId", message["result"]["outcome"]["outcome"]))
 
 
+def called(server: dict[str, Any], name: str, arguments: dict[str, Any]) -> str:
+    """What a tool of an MCP server gives, by the official client."""
+    import httpx
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def call() -> str:
+        headers = {h["name"]: h["value"] for h in server["headers"]}
+        async with (
+            httpx.AsyncClient(headers=headers) as http,
+            streamable_http_client(server["url"], http_client=http) as streams,
+        ):
+            async with ClientSession(streams[0], streams[1]) as client:
+                await client.initialize()
+                assert name in [t.name for t in (await client.list_tools()).tools]
+                result = await client.call_tool(name, arguments)
+                return f"{'error' if result.isError else 'ok'} {result.content[0].text}"  # type: ignore[union-attr]
+
+    return asyncio.run(call())
+
+
 def prompt(session: str, text: str, n: int) -> dict[str, Any]:
     usage = {"inputTokens": 10 * n, "outputTokens": 5 * n, "totalTokens": 15 * n}
+    if "notebook" in text and (servers := SERVERS.get(session)):
+        say(session, "I will call it.")
+        title = f"mcp__{servers[0]['name']}__add"
+        update(session, sessionUpdate="tool_call", toolCallId="n1", title=title, rawInput={"a": 40}, status="pending")
+        result = called(servers[0], "add", {"a": 40, "b": "2"})
+        update(session, sessionUpdate="tool_call_update", toolCallId="n1", status="completed", content=[])
+        say(session, result)
+        return {"stopReason": "end_turn", "usage": usage}
     if "tool" in text:
         say(session, "Let me see.", "agent_thought_chunk")
         update(session, sessionUpdate="tool_call", toolCallId="t1", title="read_file: a.txt", kind="read", status="pending")
@@ -77,10 +107,12 @@ def main() -> None:
         if method == "initialize":
             info = {"name": "stand-in", "title": "A stand-in", "version": "9.9"}
             can = {"loadSession": True, "promptCapabilities": {"image": True, "embeddedContext": True}, "_meta": {}}
+            can |= {"mcpCapabilities": {"http": True}} if sys.argv[2:] == ["tools"] else {}
             send(id=message["id"], result={"protocolVersion": version, "agentInfo": info, "agentCapabilities": can})
         elif method == "session/new":
             session = f"s{len(counts)}"
             counts[session] = 0
+            SERVERS[session] = params["mcpServers"]
             send(id=message["id"], result={"sessionId": session, "configOptions": [], "_meta": {"cwd": params["cwd"]}})
         elif method == "session/prompt":
             session = params["sessionId"]

@@ -191,23 +191,115 @@ def test_the_command_is_read_from_a_name_and_checked() -> None:
     assert "secret" not in repr(ACP(environment={"A_KEY": "secret"}))
 
 
+ADD = {
+    "name": "add",
+    "description": "Add.",
+    "parameters": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}},
+}
+
+
+async def answered(rig: Rig, turn_id: str, **result: Any) -> dict[str, Any]:
+    """The call of a turn, which is answered so."""
+    call = await rig.until(lambda m: m["kind"] == "tool.call" and m["turn_id"] == turn_id)
+    given = {"turn_id": turn_id, "call_id": call["call_id"], "status": "ok", "result": "42", "result_chars": 2, **result}
+    rig.connection.send("tool.result", **given)
+    return call
+
+
+async def test_a_function_of_the_notebook_is_called_as_a_worker_calls_it_and_is_one_row(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    await rig.open(ACP([*STAND_IN, "1", "tools"]))
+    assert "tools" not in lacking(next(m for m in rig.said if m["kind"] == "ready")["capabilities"])
+    rig.start("t1", "the notebook", tools=[ADD])
+    call = await answered(rig, "t1", duration_ms=3.5)
+    assert (call["name"], json.loads(call["arguments"])) == ("add", {"a": 40, "b": "2"})
+    done = await rig.done("t1")
+    assert done["text"] == "ok 42"
+    rows = rig.rows("t1")
+    assert dict(rows)["turn.started"]["tools"] == ["add"]
+    tools = [(kind, data["name"]) for kind, data in rows if kind.startswith("tool.")]
+    assert tools == [("tool.started", "add"), ("tool.completed", "add")]
+    ended = dict(rows)["tool.completed"]
+    assert (ended["status"], ended["result"], ended["duration_ms"], "builtin" in ended) == ("ok", "42", 3.5, False)
+    rig.start("t2", "the notebook", tools=[ADD])
+    await answered(rig, "t2", status="denied", result="The user did not allow this call.")
+    assert (await rig.done("t2"))["text"] == "error The user did not allow this call."
+    await rig.connection.close()
+    assert "Bearer" not in str(rig.said)
+
+
+async def test_a_call_that_still_runs_when_its_turn_is_stopped_ends_with_it(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    await rig.open(ACP([*STAND_IN, "1", "tools"]))
+    rig.start("t1", "the notebook", tools=[ADD])
+    await rig.until(lambda m: m["kind"] == "tool.call")
+    rig.connection.send("turn.stop", turn_id="t1", reason="user")
+    await answered(rig, "t1", status="stopped", result="Stopped.")
+    await rig.done("t1")
+    assert dict(rig.rows("t1"))["tool.completed"]["status"] == "stopped"
+    await rig.connection.close()
+
+
+async def test_a_program_that_does_not_ask_for_the_functions_is_told_of(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    await rig.open(ACP([*STAND_IN, "1", "tools"]))
+    rig.start("t1", "hi", tools=[ADD])
+    await rig.done("t1")
+    assert "stand-in did not ask for the functions" in dict(rig.rows("t1"))["warning"]["message"]
+    await rig.connection.close()
+
+
+def hermes_acp(tmp_path: Path, model: ScriptedModel) -> ACP:
+    home = tmp_path / "hermes"
+    home.mkdir()
+    config = {"default": "scripted", "provider": "custom", "base_url": model.start(), "api_key": "k" * 20}
+    (home / "config.yaml").write_text(json.dumps({"model": {**config, "context_length": 200_000}}))
+    program = shutil.which("hermes-acp", path=str(Path(sys.executable).parent))
+    assert program is not None
+    return ACP([program], {"HERMES_HOME": str(home)})
+
+
+@pytest.mark.hermes
+@pytest.mark.skipif(importlib.util.find_spec("acp") is None, reason="agent-client-protocol is not installed")
+async def test_hermes_itself_calls_functions_of_the_notebook_in_each_of_its_sessions(tmp_path: Path) -> None:
+    offered: list[set[str]] = []
+
+    def step(request: Any) -> Any:
+        names = {t["name"] for t in request.tools if "notebook" in t["name"]}
+        if not request.tools:
+            return Say("A title")
+        offered.append(names)
+        last = request.messages[-1]
+        if last["role"] == "tool":
+            return Say(f"Got {json.loads(last['content'])['result']}.")
+        return Call(min(names), {"a": 40, "b": 2})
+
+    model = ScriptedModel(step)
+    rig = Rig(tmp_path)
+    await rig.open(hermes_acp(tmp_path, model))
+    for turn_id, session in (("t1", "s"), ("t2", "other")):
+        rig.start(turn_id, "go", tools=[ADD], session_id=session)
+        call = await answered(rig, turn_id)
+        assert (call["name"], json.loads(call["arguments"])) == ("add", {"a": 40, "b": 2})
+        done = await rig.done(turn_id)
+        assert (done["status"], done["text"]) == ("completed", "Got 42.")
+        assert [d["name"] for kind, d in rig.rows(turn_id) if kind == "tool.started"] == ["add"]
+    assert all(len(names) == 1 for names in offered)
+    await rig.connection.close()
+    model.close()
+
+
 @pytest.mark.hermes
 @pytest.mark.skipif(importlib.util.find_spec("acp") is None, reason="agent-client-protocol is not installed")
 async def test_hermes_itself_answers_asks_hears_and_stops(tmp_path: Path) -> None:
-    home = tmp_path / "hermes"
-    home.mkdir()
     steps: list[Any] = [
         Call("terminal", {"command": "rm -rf nothing_here"}),
         Say("Done."),
         Call("terminal", {"command": "sleep 30"}),
     ]
     model = ScriptedModel(lambda request: steps.pop(0) if request.tools and steps else Say("A title"))
-    config = {"default": "scripted", "provider": "custom", "base_url": model.start(), "api_key": "k" * 20}
-    (home / "config.yaml").write_text(json.dumps({"model": {**config, "context_length": 200_000}}))
-    program = shutil.which("hermes-acp", path=str(Path(sys.executable).parent))
-    assert program is not None
     rig = Rig(tmp_path)
-    await rig.open(ACP([program], {"HERMES_HOME": str(home)}))
+    await rig.open(hermes_acp(tmp_path, model))
     rig.start("t1", "go")
     asked = (await rig.event("t1", "approval.requested"))["data"]
     assert (asked["name"], asked["arguments"]) == ("terminal", "rm -rf nothing_here")

@@ -31,10 +31,6 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.version import SUPPORTED_PROTOCOL_VERSIONS
 from mcp.types import Implementation
 
-# Of mcp 1.26: it leaves streams of its own to the collector.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*MemoryObject:pytest.PytestUnraisableExceptionWarning", "ignore:Unclosed:ResourceWarning"
-)
 SECRET = "sk-not-to-be-seen-0123456789"
 
 
