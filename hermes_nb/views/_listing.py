@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from hermes_nb.views._input import Source, folder_of, has_several_turns, stories
-from hermes_nb.views._steps import Detail, Planned, Step, model_calls, more, plan_steps
+from hermes_nb.views._row_text import Detail
+from hermes_nb.views._steps import Planned, Step, model_calls, more, plan_steps
 from hermes_nb.views.rows import MAX_CHARS
 
 MAX_ROWS = 150
 MAX_OPENED_CHARS = 150_000
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,11 @@ class Listing:
 
     entries: list[Step | Prose]
     models: Detail = field(default_factory=lambda: model_calls(()))
+
+    @property
+    def latest(self) -> list[Step | Prose]:
+        """The entries with one row for each run of Flyte, where a view does not print as it goes."""
+        return latest_phases(self.entries, lambda entry: "" if isinstance(entry, Prose) else entry["kind"])
 
 
 def listing(
@@ -55,6 +63,25 @@ def listing(
     # So much of each text that all together stay bounded.
     max_chars = min(MAX_CHARS, MAX_OPENED_CHARS // max(2 * len(planned), 1))
     return Listing([_made(one, max_chars, pictures or {}) for one in planned], model_calls(folder.spans()))
+
+
+def latest_phases(rows: Iterable[R], kind_of: Callable[[R], str]) -> list[R]:
+    """The rows with one for each run of Flyte: its latest phase, in the place of its first.
+
+    Args:
+        rows: Rows, planned or made, and prose.
+        kind_of: Gives a row's kind; a `heading` begins another attempt.
+    """
+    kept: list[R] = []
+    place: int | None = None
+    for row in rows:
+        kind = kind_of(row)
+        if kind == "phase" and place is not None:
+            kept[place] = row
+            continue
+        place = len(kept) if kind == "phase" else None if kind == "heading" else place
+        kept.append(row)
+    return kept
 
 
 def _made(one: Planned | int, max_chars: int, pictures: Mapping[str, Sequence[str]]) -> Step | Prose:

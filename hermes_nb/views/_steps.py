@@ -7,25 +7,32 @@ grammar of Flyte's own Agent tab is `hermes_nb.views.rows`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import NotRequired, TypedDict
 
-from hermes_nb.model.format import format_ms, format_tokens
+from hermes_nb.model.format import format_ms
 from hermes_nb.model.sentence import join
 from hermes_nb.model.span import Note, Span, busy_ms
-from hermes_nb.views._call import call_text, count, one_line, pairs, pretty, shape, table
+from hermes_nb.views._call import call_text, count, one_line, pairs, pretty, shape
 from hermes_nb.views._input import Story
+from hermes_nb.views._row_text import (
+    MAX_SUMMARY_CHARS,
+    Detail,
+    cut,
+    error_text,
+    printed_text,
+    result_detail,
+    text_detail,
+    token_text,
+)
 from hermes_nb.views.rows import WARNING_CHARS, valid, visible
 
 MAX_GROUPED = 50
 MAX_MODELS = 50
 LINE_CHARS = 400
-MAX_SUMMARY_CHARS = 200
-_LOG = "flyte.log"
-_FIGURE = re.compile(r"^<Figure size \S+ with .*>\n?", re.MULTILINE)
+_LOG, _PHASE = "flyte.log", "flyte.run"
 _ICONS = {
     "ok": "✓",
     "running": "◌",
@@ -57,20 +64,6 @@ _ENDINGS = {
 }
 
 
-class Detail(TypedDict):
-    """What a row shows when it is opened: one of a text, a table, or pairs.
-
-    `rest` counts what is left out: characters of a text, rows of a table.
-    """
-
-    label: str
-    text: NotRequired[str]
-    rest: NotRequired[int]
-    columns: NotRequired[list[str]]
-    rows: NotRequired[list[list[str]]]
-    pairs: NotRequired[list[tuple[str, str]]]
-
-
 class Step(TypedDict):
     """One row.
 
@@ -100,7 +93,7 @@ class Planned:
     """A row that was not made yet.
 
     Attributes:
-        kind: `step`, `said`, `note`, `log`, `heading`, `answer` or `ending`.
+        kind: `step`, `said`, `note`, `phase` (of a run of Flyte), `log`, `heading`, `answer` or `ending`.
         name: Its name within its attempt.
         spans: What it shows.
         make: Makes the row, given how many characters of each text it may carry; None for `said` and `answer`, which are
@@ -133,7 +126,9 @@ def plan_steps(story: Story, *, with_prompt: bool = False) -> list[Planned]:
         dated.append((planned.spans[0].start_unix_s, 0, planned))
     n_notes = 0
     for note in story.notes:
-        if note.kind != _LOG:
+        if note.kind == _PHASE:
+            dated.append((note.at_unix_s, 1, Planned("phase", "phase", make=partial(_note, note))))
+        elif note.kind != _LOG:
             n_notes += 1
             dated.append((note.at_unix_s, 1, Planned("note", f"note{n_notes}", make=partial(_note, note))))
     dated.sort(key=lambda one: one[:2])
@@ -165,7 +160,7 @@ def model_calls(spans: Iterable[Span]) -> Detail:
             str(n),
             one_line(span.model or "model"),
             "replayed" if span.replayed else "" if span.duration_ms is None else format_ms(span.duration_ms),
-            _tokens(span),
+            token_text(span),
             one_line(", ".join(span.tool_calls)[:LINE_CHARS]) or ("answer" if span.status == "ok" else _said_state(span)),
         ]
         for n, span in enumerate(calls[:MAX_MODELS], 1)
@@ -294,21 +289,21 @@ def _call(call: _Call, max_chars: int) -> Step:
     span = call.span
     step = _step("call", span, call_text(span.name, span.arguments), depth=call.depth)
     if span.name == "clarify" and call.waits:
-        step["call"], step["is_code"] = _cut(one_line(call.waits[0].prompt[:LINE_CHARS]) or "Question"), False
+        step["call"], step["is_code"] = cut(one_line(call.waits[0].prompt[:LINE_CHARS]) or "Question"), False
     step["summary"] = _summary(span, call.waits)
     if span.status in ("denied", "skipped"):
         step["duration"] = ""
     details = step["details"]
     if span.status != "denied" and (error := error_text(span)):
-        details.append(_text("Error", join(error, span.hint), max_chars))
+        details.append(text_detail("Error", join(error, span.hint), max_chars))
     if given := pairs(span.arguments, max_chars):
         details.append({"label": "Arguments", "pairs": given})
     if span.result.strip() and span.status not in ("error", "denied"):
-        details.append(_result(span, max_chars))
+        details.append(result_detail(span, max_chars))
     if printed := printed_text(span):
-        details.append(_text("Printed", printed, max_chars, span.output_chars if printed == span.output else None))
+        details.append(text_detail("Printed", printed, max_chars, span.output_chars if printed == span.output else None))
     elif span.status in ("error", "denied") and span.result.strip():
-        details.append(_text("What the model received", pretty(span.result), max_chars, span.result_chars))
+        details.append(text_detail("What the model received", pretty(span.result), max_chars, span.result_chars))
     return step
 
 
@@ -320,11 +315,11 @@ def _summary(span: Span, waits: list[Span]) -> str:
     parts = []
     error = "" if span.status == "denied" else error_text(span)
     if error:
-        parts.append(_cut(one_line(error)))
+        parts.append(cut(one_line(error)))
     elif span.status not in ("ok", "denied"):
         parts.append(_WORDS.get(span.status, span.status))
     elif span.status == "ok" and span.result.strip():
-        parts.append(f"→ {_cut(shape(span.result, span.result_chars))}")
+        parts.append(f"→ {cut(shape(span.result, span.result_chars))}")
     parts += [_asked(span, wait) for wait in waits]
     if span.status == "denied" and not waits:
         parts.append("denied")
@@ -372,26 +367,26 @@ def _differing(spans: list[Span]) -> str:
     texts = [call_text("", span.arguments).removeprefix("tool(").removesuffix(")") for span in spans]
     if len(set(texts)) == 1:
         return texts[0]
-    return ", ".join(texts) if sum(map(len, texts)) < 80 else f"{_cut(texts[0], 36)} … {_cut(texts[-1], 36)}"
+    return ", ".join(texts) if sum(map(len, texts)) < 80 else f"{cut(texts[0], 36)} … {cut(texts[-1], 36)}"
 
 
 def _agent(span: Span, depth: int, max_chars: int) -> Step:
-    goal = _cut(one_line(span.prompt[:LINE_CHARS]), 120)
+    goal = cut(one_line(span.prompt[:LINE_CHARS]), 120)
     step = _step("agent", span, f"Helper: {goal}" if goal else f"Helper {one_line(span.name)}", depth=depth)
     error = error_text(span)
     if error or span.text.strip():
-        step["summary"] = _cut(one_line(error)) if error else f"→ {_cut(shape(span.text))}"
+        step["summary"] = cut(one_line(error)) if error else f"→ {cut(shape(span.text))}"
     if error:
-        step["details"].append(_text("Error", error, max_chars))
+        step["details"].append(text_detail("Error", error, max_chars))
     if len(span.prompt) > 120:
-        step["details"].append(_text("Task", span.prompt, max_chars))
+        step["details"].append(text_detail("Task", span.prompt, max_chars))
     if span.text.strip():
-        step["details"].append(_text("Answer", span.text, max_chars))
+        step["details"].append(text_detail("Answer", span.text, max_chars))
     return step
 
 
 def _wait(span: Span, depth: int, _max_chars: int) -> Step:
-    step = _step("wait", span, _cut(one_line(span.prompt[:LINE_CHARS]) or "Question"), depth=depth)
+    step = _step("wait", span, cut(one_line(span.prompt[:LINE_CHARS]) or "Question"), depth=depth)
     if not span.is_running:
         said = one_line(span.result[:LINE_CHARS])
         if span.name == "approval":
@@ -399,25 +394,25 @@ def _wait(span: Span, depth: int, _max_chars: int) -> Step:
             said = "denied by you" if denied else "approved by you" if span.status == "ok" else ""
             step["summary"] = said or _WORDS.get(span.status, span.status)
         else:
-            step["summary"] = f"→ {_cut(said)}" if said else _WORDS.get(span.status, span.status)
+            step["summary"] = f"→ {cut(said)}" if said else _WORDS.get(span.status, span.status)
     return step
 
 
 def _failed_model(span: Span, depth: int, max_chars: int) -> Step:
-    step = _step("call", span, "Model call failed", _cut(one_line(error_text(span))), depth=depth)
+    step = _step("call", span, "Model call failed", cut(one_line(error_text(span))), depth=depth)
     step["is_code"] = False
-    step["details"].append(_text("Error", join(error_text(span), span.hint), max_chars))
+    step["details"].append(text_detail("Error", join(error_text(span), span.hint), max_chars))
     return step
 
 
 def _thought(span: Span, depth: int, max_chars: int) -> Step:
     step = _step("thought", None, "Thought", depth=depth)
-    step["details"].append(_text("", span.reasoning.strip("\n"), max_chars))
+    step["details"].append(text_detail("", span.reasoning.strip("\n"), max_chars))
     return step
 
 
 def _heading(turn: Span, with_prompt: bool, _max_chars: int) -> Step:
-    words = _cut(one_line(turn.prompt[:LINE_CHARS]), 160) if with_prompt else ""
+    words = cut(one_line(turn.prompt[:LINE_CHARS]), 160) if with_prompt else ""
     attempt = f"Attempt {turn.attempt}" if turn.attempt > 1 else ""
     return _step("heading", None, words or attempt, attempt if words else "")
 
@@ -425,18 +420,19 @@ def _heading(turn: Span, with_prompt: bool, _max_chars: int) -> Step:
 def _note(note: Note, max_chars: int) -> Step:
     label, state = _NOTES.get(note.kind, (one_line(note.kind), "note"))
     limit = WARNING_CHARS if note.kind == "warning" else MAX_SUMMARY_CHARS
-    step = _step("note", None, label, _cut(one_line(note.text[: 2 * limit]), limit), state=state)
+    kind = "phase" if note.kind == _PHASE else "note"
+    step = _step(kind, None, label, cut(one_line(note.text[: 2 * limit]), limit), state=state)
     if note.url.startswith(("https://", "http://")):
         step["url"] = valid(note.url)
     if len(one_line(note.text)) > 90:
-        step["details"].append(_text("", note.text, max_chars))
+        step["details"].append(text_detail("", note.text, max_chars))
     return step
 
 
 def _log(note: Note, turn: Span | None, max_chars: int) -> Step:
     step = _step("log", None, "Log", count(note.text.strip("\n").count("\n") + 1, "line"))
     step["state"] = turn.status if turn is not None else "note"
-    step["details"].append(_text("", visible(note.text), max_chars))
+    step["details"].append(text_detail("", visible(note.text), max_chars))
     return step
 
 
@@ -449,8 +445,8 @@ def _ending(turn: Span, max_chars: int) -> Step:
     elif turn.reason:
         step["summary"] = one_line(turn.reason)
     if error := error_text(turn):
-        step["summary"] = _cut(one_line(join(error, turn.hint)))
-        step["details"].append(_text("", join(error, turn.hint), max_chars))
+        step["summary"] = cut(one_line(join(error, turn.hint)))
+        step["details"].append(text_detail("", join(error, turn.hint), max_chars))
     return step
 
 
@@ -460,41 +456,5 @@ def more(n: int, what: str) -> Step:
     return {**step, "icon": "⋯"}
 
 
-# -- texts ------------------------------------------------------------------------------------------------------------
-def error_text(span: Span) -> str:
-    """What went wrong; with its class where the message alone says little: of a KeyError it is `'revenue'`."""
-    if not span.error:
-        return span.error_type or "failed" if span.status == "error" else ""
-    is_curt = span.error_type == "KeyError" or len(span.error.split()) < 2
-    return f"{span.error_type}: {span.error}" if is_curt and span.error_type else span.error
-
-
-def printed_text(span: Span) -> str:
-    """What a call printed, without the words that stand for a plot where none can be drawn."""
-    return _FIGURE.sub("", span.output) if span.output.strip() and _FIGURE.sub("", span.output).strip() else ""
-
-
-def _result(span: Span, max_chars: int) -> Detail:
-    if (found := table(span.result, span.result_chars)) is not None:
-        columns, rows, n_rows = found
-        n_shown = max(1, min(len(rows), max_chars // max(1, sum(map(len, rows[0])) if rows else 1)))
-        return {"label": "Result", "columns": columns, "rows": rows[:n_shown], "rest": max(0, n_rows - n_shown)}
-    return _text("Result", pretty(span.result), max_chars, span.result_chars)
-
-
-def _text(label: str, text: str, max_chars: int, n_chars: int | None = None) -> Detail:
-    shown = valid(text[:max_chars])
-    return {"label": label, "text": shown, "rest": max(0, max(len(text), n_chars or 0) - max_chars)}
-
-
-def _tokens(span: Span) -> str:
-    sent, got = span.usage.get("input_tokens"), span.usage.get("output_tokens")
-    return "" if sent is None and got is None else format_tokens(sent, got, cached=span.usage.get("cache_read_tokens"))
-
-
 def _said_state(span: Span) -> str:
-    return _cut(one_line(error_text(span))) or _WORDS.get(span.status, span.status)
-
-
-def _cut(text: str, limit: int = MAX_SUMMARY_CHARS) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return cut(one_line(error_text(span))) or _WORDS.get(span.status, span.status)

@@ -15,7 +15,8 @@ from typing import Any
 from hermes_nb.views._input import Source, folder_of
 from hermes_nb.views._listing import MAX_ROWS, Listing, Prose, listing
 from hermes_nb.views._markdown_safety import to_html
-from hermes_nb.views._steps import Detail, Step, is_shown_open
+from hermes_nb.views._row_text import Detail
+from hermes_nb.views._steps import Step, is_shown_open
 from hermes_nb.views._total import foot_line, total_line, totals
 from hermes_nb.views.rows import valid
 
@@ -112,7 +113,7 @@ def fragment(listed: Listing, total: Mapping[str, Any]) -> str:
         return ""
     parts = ['<div class="hnb tex2jax_ignore mathjax_ignore">']
     rows: list[Step] = []
-    for entry in listed.entries:
+    for entry in listed.latest:
         if not isinstance(entry, Prose):
             rows.append(entry)
             continue

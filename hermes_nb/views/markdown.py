@@ -46,7 +46,7 @@ def compose(listed: Listing, total: Mapping[str, Any]) -> str:
     """`render`, of what has been listed and added up."""
     blocks: list[str] = []
     lines: list[str] = []
-    for entry in listed.entries:
+    for entry in listed.latest:
         if isinstance(entry, Prose) or is_shown_open(entry):
             blocks += ["\n".join(lines), to_markdown(entry.text) if isinstance(entry, Prose) else _log(entry)]
             lines = []

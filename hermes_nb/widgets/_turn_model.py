@@ -21,8 +21,9 @@ from hermes_nb.model.span import Folder, Span
 from hermes_nb.views._bundle import bundle
 from hermes_nb.views._call import count
 from hermes_nb.views._input import Story, stories
-from hermes_nb.views._listing import MAX_ROWS, Listing, listing
-from hermes_nb.views._steps import Detail, Planned, Step, model_calls, more, plan_steps
+from hermes_nb.views._listing import MAX_ROWS, Listing, latest_phases, listing
+from hermes_nb.views._row_text import Detail
+from hermes_nb.views._steps import Planned, Step, model_calls, more, plan_steps
 from hermes_nb.views._total import foot_line, totals
 from hermes_nb.views.rows import MAX_CHARS, valid
 from hermes_nb.widgets._detail import detail
@@ -161,7 +162,7 @@ class TurnModel:
     def _makers(self, story: Story) -> Iterator[tuple[str, Callable[[], Item]]]:
         """A maker per row of an attempt, by name."""
         attempt = story.turn.attempt if story.turn is not None else 1
-        for planned in plan_steps(story):
+        for planned in latest_phases(plan_steps(story), lambda one: one.kind):
             name = f"{attempt}/{planned.name}"
             yield name, partial(self._item, name, planned)
 

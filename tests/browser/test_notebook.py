@@ -23,7 +23,7 @@ def test_in_notebook_7_buttons_panel_and_cells_work(tmp_path: Path) -> None:
         cells = (CELLS[SETUP], CELLS[STORY])
         write_notebook(tmp_path / NAME, [cell.replace("BASE_URL", model.base_url) for cell in cells])
         with LabServer(tmp_path, app="notebook", lab_extension=True) as lab, Browser(lab) as browser:
-            page = Page(browser.open(NAME), browser, story)
+            page = Page(browser.open(NAME), browser, story, model)
             page.notebook.run_cell(0)
             page.notebook.wait_text("Agent analyst", cell=0)
             page.notebook.wait_idle()

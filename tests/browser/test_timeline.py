@@ -276,6 +276,9 @@ def test_saved_and_reopened_without_a_kernel_it_is_static(page: Page) -> None:
     page.notebook.close()
     page.notebook = page.browser.open(NAME)
     page.notebook.wait_text("top_customers", cell=LIVE)
+    saved_rows = page.notebook.page.locator(".jp-Notebook .jp-Cell").nth(LIVE).locator(".hnb-strip > details")
+    assert "2,210" not in page.notebook.outputs()[LIVE]  # the bars alone: the conversation stands in a cell of its own
+    saved_rows.locator("> summary").click()
     page.notebook.wait_text("2,210", cell=LIVE)
     assert page.notebook.page.evaluate("document.querySelectorAll('.hnbt').length") == 0
     assert "model not found" not in "".join(page.notebook.outputs())

@@ -7,6 +7,7 @@ from hermes_nb.views import html, page, text
 from hermes_nb.views._bundle import bundle
 from hermes_nb.views._listing import Prose, listing
 from hermes_nb.views._steps import Step, step_line
+from hermes_nb.widgets._turn_model import TurnModel
 from tests.golden.logs import Log, load
 
 
@@ -165,3 +166,23 @@ def test_a_question_becomes_the_row_of_its_call() -> None:
 def test_what_was_denied_says_by_whom_and_not_that_it_failed() -> None:
     denied = call(status="denied", error="The call was not allowed: The user did not allow this call.")
     assert (denied["icon"], denied["summary"], denied["duration"]) == ("⊘", "denied", "")
+
+
+def test_a_run_of_flyte_is_one_row_with_its_latest_phase() -> None:
+    log = Log()
+    log.turn("x")
+    for phase in ("submitting", "running"):
+        log.put("flyte.run", phase=phase, run="r1")
+        log.wait(1)
+    log.tool("c1", "f", "{}", "1")
+    log.put("flyte.run", phase="succeeded", run="r1")
+    made = bundle(log.events)
+    for form in ("text/html", "text/markdown"):
+        assert made[form].count("Flyte") == 1
+        assert made[form].index("succeeded · r1") < made[form].index("f()")
+    assert made["text/plain"].count("Flyte") == 3  # a terminal prints as it goes, and takes no line back
+    shown = TurnModel()
+    for event in log.events:
+        shown.feed(event)
+    items = [item for _, item in shown.whole()["items"]]
+    assert [item["summary"] for item in items if item["kind"] == "phase"] == ["succeeded · r1"]
