@@ -23,7 +23,8 @@ def card_of(bound: BoundAgent, *, on: Runtime | None = None) -> dict[str, Any]:
     """
     runtime = bound.instance.runtime if on is None else on
     instance = next((i for i in reversed(list(bound.hermes.instances.values())) if i.runtime == runtime), None)
-    told, missing = ({}, frozenset()) if instance is None else (instance.worker.versions, instance.worker.lacks)
+    told = None if instance is None else instance.worker.versions
+    missing = frozenset[str]() if instance is None else instance.worker.lacks
     own = getattr(runtime, "own_model", None)  # of a program that has one of its own
     model = {"model": bound.model.id, "provider": bound.model.provider, "host": bound.model.host}
     offers: dict[str, ToolsetTools | None] = {**dict.fromkeys(bound.config.toolsets or ()), **known(bound)}

@@ -8,6 +8,7 @@ from hermes_nb.model.toolset_offer import ToolsetTools
 
 if TYPE_CHECKING:
     from hermes_nb.api.bound_agent import BoundAgent
+    from hermes_nb.model.message import BoundKeys
 
 
 def _offered(bound: BoundAgent) -> dict[str, ToolsetTools]:
@@ -26,12 +27,12 @@ def _offered(bound: BoundAgent) -> dict[str, ToolsetTools]:
 
 def known(bound: BoundAgent) -> dict[str, ToolsetTools]:
     """The same as far as it is known, without waiting; {} before the worker has bound the agent."""
-    return _read(bound.worker.answer_of(bound.agent_id) or {})
+    return _read(bound.worker.answer_of(bound.agent_id))
 
 
-def _read(answer: dict[str, object]) -> dict[str, ToolsetTools]:
-    told = answer.get("tools_by_toolset")
-    return {name: ToolsetTools.from_wire(offer) for name, offer in told.items()} if isinstance(told, dict) else {}
+def _read(answer: BoundKeys | None) -> dict[str, ToolsetTools]:
+    told = {} if answer is None else answer.get("tools_by_toolset") or {}
+    return {name: ToolsetTools.from_wire(offer) for name, offer in told.items()}
 
 
 tools_by_toolset = property(_offered)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_nb._near import suggesting_methods
 from hermes_nb.model.event import Event
-from hermes_nb.model.status import HandleStatus
+from hermes_nb.model.status import HandleStatus, StopReason
 from hermes_nb.turns import waiting
 from hermes_nb.turns.result import RunResult
 from hermes_nb.turns.runner import TurnRunner
@@ -136,7 +136,7 @@ class Turn:
         return self._runner.running_tools()
 
     # -- what can be done with it --------------------------------------------------------------------------------
-    def stop(self, reason: str = "user") -> TurnAction:
+    def stop(self, reason: StopReason = "user") -> TurnAction:
         """Stop the turn, from any thread; idempotent, returns at once. Await the return value for the end."""
         self._runner.stop(reason)
         return TurnAction(self)

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.durability.delta_batcher import DeltaPump
 from hermes_nb.engine.durability.event_writer import EventWriter
@@ -23,7 +23,12 @@ from hermes_nb.engine.hermes.outcome import ModelIdentity
 from hermes_nb.engine.hermes.reachability import Reachability
 from hermes_nb.engine.turn import EngineTurn
 from hermes_nb.model.credential import hide
+from hermes_nb.model.message import bare_agent, bare_turn
 from hermes_nb.offline_model.endpoint import ChatServer as ChatEndpoint
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import BindKeys, KernelMessage, TurnStart
+    from hermes_nb.model.message_part import AgentTold, ModelTold
 
 _STOP_POLL_S = 0.05  # while Hermes is being imported
 
@@ -58,37 +63,53 @@ class Driver:
         self._delegated: dict[str, EngineTurn] = {}
         self._offline: Any = None
         self._is_hooked = False
-        self._handlers: dict[str, Callable[[Mapping[str, Any]], None]] = {
-            "bind": self._bind,
-            "unbind": self._unbind,
-            "warm": self._warm,
-            "turn.start": self._start,
-            "turn.stop": lambda m: self._of_turn(m, lambda t: t.stop(str(m.get("reason") or "user"))),
-            "turn.steer": lambda m: self._of_turn(m, lambda t: t.steer(str(m.get("text") or ""))),
-            "tool.result": lambda m: self._of_turn(m, lambda t: t.on_tool_result(m)),
-            "budget.answer": lambda m: self._of_turn(m, lambda t: t.on_budget_answer(m)),
-            "answer": lambda m: self._of_turn(m, lambda t: t.answer(str(m.get("request_id")), m.get("answer"))),
-        }
 
-    def handle(self, message: Mapping[str, Any]) -> None:
+    def handle(self, message: KernelMessage) -> None:
         """Obey one message. One of an unknown kind (a newer kernel's) is ignored; one that lacks something is answered."""
-        kind = str(message.get("kind"))
-        handler = self._handlers.get(kind)
-        if handler is None:
-            return
         try:
-            handler(message)
+            self._obey(message)
         except (KeyError, TypeError, ValueError, AttributeError, JournalError) as exc:
+            kind = message.get("kind")
             said = f"{exc}" if isinstance(exc, JournalError) else f"The message {kind!r} can't be obeyed: {exc!r}."
-            self._refuse(kind, message, said, "StoreError" if isinstance(exc, JournalError) else "WireError")
+            self._refuse(message, said, "StoreError" if isinstance(exc, JournalError) else "WireError")
 
-    def _refuse(self, kind: str, message: Mapping[str, Any], error: str, error_type: str) -> None:
+    def _obey(self, message: KernelMessage) -> None:
+        if message["kind"] == "bind":
+            self._bind(message)
+        elif message["kind"] == "unbind":
+            self._unbind(message["agent_id"])
+        elif message["kind"] == "warm":
+            self._warm(message["agent_id"])
+        elif message["kind"] == "turn.start":
+            self._start(message)
+        elif message["kind"] == "shutdown" or message["kind"] == "malformed":
+            pass
+        elif (turn := self._turn(message.get("turn_id"))) is not None:
+            self._of_turn(turn, message)
+
+    def _of_turn(self, turn: EngineTurn, message: KernelMessage) -> None:
+        if message["kind"] == "turn.stop":
+            turn.stop(message.get("reason") or "user")
+        elif message["kind"] == "turn.steer":
+            turn.steer(message.get("text") or "")
+        elif message["kind"] == "tool.result":
+            turn.on_tool_result(message)
+        elif message["kind"] == "budget.answer":
+            turn.on_budget_answer(message)
+        elif message["kind"] == "answer":
+            turn.answer(message["request_id"], message.get("answer"))
+
+    def _turn(self, turn_id: object) -> EngineTurn | None:
+        with self._lock:
+            return self._turns.get(str(turn_id))
+
+    def _refuse(self, message: KernelMessage, error: str, error_type: str) -> None:
         print(error, file=sys.stderr)
-        if kind == "bind":
+        if message["kind"] == "bind":
             self._outbox.send(
                 "bind.failed", agent_id=str(message.get("agent_id")), error=error, error_type=error_type, hint=""
             )
-        elif kind == "turn.start":
+        elif message["kind"] == "turn.start":
             self._outbox.send(
                 "turn.done",
                 turn_id=str(message.get("turn_id")),
@@ -104,15 +125,9 @@ class Driver:
                 raw={},
             )
 
-    def _of_turn(self, message: Mapping[str, Any], act: Callable[[EngineTurn], None]) -> None:
-        with self._lock:
-            turn = self._turns.get(str(message.get("turn_id")))
-        if turn is not None:
-            act(turn)
-
     # -- agents ----------------------------------------------------------------------------------------------------
 
-    def _bind(self, message: Mapping[str, Any]) -> None:
+    def _bind(self, message: BindKeys) -> None:
         spec = message["agent"]
         binding = _Binding()
         told = spec.get("model") or {}
@@ -127,7 +142,7 @@ class Driver:
             self._bindings[str(message["agent_id"])] = binding  # the last one of the dict
         self._thread("bind", lambda: self._decide(str(message["agent_id"]), spec, binding, old))
 
-    def _decide(self, agent_id: str, spec: Mapping[str, Any], binding: _Binding, old: _Binding | None) -> None:
+    def _decide(self, agent_id: str, spec: AgentTold, binding: _Binding, old: _Binding | None) -> None:
         try:
             with self._bind_lock:
                 hermes = self._bootstrap.hermes()
@@ -175,7 +190,7 @@ class Driver:
             if is_wanted and binding.agent is not None:
                 binding.agent.build_ahead()
 
-    def _endpoint(self, hermes: Any, model: Mapping[str, Any]) -> tuple[ModelIdentity, ModelRoute]:
+    def _endpoint(self, hermes: Any, model: ModelTold) -> tuple[ModelIdentity, ModelRoute]:
         if str(model.get("provider")) != "offline":
             return resolve(hermes, model)
         if self._offline is None:
@@ -186,15 +201,15 @@ class Driver:
             "custom", base_url, "not-needed"
         )
 
-    def _unbind(self, message: Mapping[str, Any]) -> None:
+    def _unbind(self, agent_id: str) -> None:
         with self._lock:
-            binding = self._bindings.pop(str(message.get("agent_id")), None)
+            binding = self._bindings.pop(agent_id, None)
         if binding is not None and binding.agent is not None:
             binding.agent.close()
 
     # -- turns -----------------------------------------------------------------------------------------------------
 
-    def _start(self, message: Mapping[str, Any]) -> None:
+    def _start(self, message: TurnStart) -> None:
         turn = EngineTurn(message, self._outbox, self._pump, self._reach)
         with self._lock:
             self._turns[turn.turn_id] = turn
@@ -260,8 +275,7 @@ class Driver:
 
     # -- warming ---------------------------------------------------------------------------------------------------
 
-    def _warm(self, message: Mapping[str, Any]) -> None:
-        agent_id = str(message.get("agent_id"))
+    def _warm(self, agent_id: str) -> None:
         with self._lock:
             binding = self._bindings.get(agent_id)
         self._thread("warm", lambda: self._warm_up(agent_id, binding))
@@ -278,7 +292,8 @@ class Driver:
                 base_url = endpoint.start()
                 hermes = self._bootstrap.hermes()
                 model = ModelIdentity("warm-up", "custom", base_url)
-                agent = WorkerAgent({}, hermes, model, ModelRoute("custom", base_url, "-"), self._bootstrap.configured)
+                spec = bare_agent("warm-up", {"id": "warm-up", "provider": "custom"})
+                agent = WorkerAgent(spec, hermes, model, ModelRoute("custom", base_url, "-"), self._bootstrap.configured)
                 problem = self._run_unseen(agent, hermes)
                 agent.close()
             finally:
@@ -290,7 +305,7 @@ class Driver:
         """Run that turn; returns why it failed, "" when it did not."""
         ends: list[Mapping[str, Any]] = []
         outbox = EventWriter("", None, lambda kind, **keys: ends.append(keys), self._outbox.masker)
-        start = {"turn_id": f"warm-{new_id()}", "session_id": "warm-up", "agent_id": "", "prompt": "Ready?"}
+        start = bare_turn(f"warm-{new_id()}", session_id="warm-up", agent_id="", prompt="Ready?")
         turn = EngineTurn(start, outbox, self._pump, self._reach)
         with self._lock:
             self._turns[turn.turn_id] = turn

@@ -45,6 +45,7 @@ from hermes_nb.engine.durability.journal import Journal
 from hermes_nb.engine.hermes.bootstrap import Bootstrap
 from hermes_nb.engine.relocation import Relocation, unmoved
 from hermes_nb.model.mask import Masker
+from hermes_nb.model.message import bare_agent, bare_turn
 
 LARGEST_REQUEST = 1 << 17
 
@@ -271,11 +272,8 @@ def _run_unseen_turn(bootstrap: Bootstrap, journal: Path) -> None:
             done.set()
 
     driver = Driver(bootstrap, EventWriter("template", Journal(journal, "template"), send, bootstrap.masker))
-    model = {"id": "", "provider": "offline"}
-    driver.handle({"kind": "bind", "agent_id": "a", "agent": {"name": "a", "model": model}})
-    driver.handle(
-        {"kind": "turn.start", "turn_id": "t", "session_id": "s", "agent_id": "a", "prompt": "Ready?", "history": []}
-    )
+    driver.handle({"kind": "bind", "agent_id": "a", "agent": bare_agent("a", {"id": "", "provider": "offline"})})
+    driver.handle(bare_turn("t", session_id="s", agent_id="a", prompt="Ready?"))
     done.wait(20)
 
 

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.durability.event_writer import EventWriter
 from hermes_nb.engine.durability.journal import JournalError, ToolResult
@@ -24,6 +24,9 @@ from hermes_nb.engine.hermes.approval_policy import Door
 from hermes_nb.engine.hermes.reply import flat_text, is_object
 from hermes_nb.model import history
 from hermes_nb.model.toolspec import ToolSpec
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import ToolResultKeys
 
 DENIED = "The user did not allow it. Do not try to get there in another way."
 
@@ -42,7 +45,7 @@ class Call:
     is_sent: bool = False
     is_told: bool = False  # a `tool.started` has its arguments
     is_recorded: bool = False
-    message: Mapping[str, Any] | None = None
+    message: ToolResultKeys | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
 
@@ -232,7 +235,7 @@ class ToolExecutor:
             span_id=call.span_id,
         )
 
-    def on_result(self, message: Mapping[str, Any]) -> None:
+    def on_result(self, message: ToolResultKeys) -> None:
         """The kernel answered, on the reading thread: commit, then let the turn go on."""
         with self._lock:
             call = self._by_span.get(str(message.get("call_id")))
@@ -245,7 +248,7 @@ class ToolExecutor:
                 {
                     "status": str(message.get("status") or "ok"),
                     "result": str(message.get("result") or ""),
-                    **{k: message[k] for k in (*_PASSED, "images") if message.get(k) is not None},
+                    **{k: v for k, v in message.items() if k in (*_PASSED, "images") and v is not None},
                 },
             )
         except JournalError:

@@ -6,7 +6,7 @@ import datetime
 import threading
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.accounting.budget import Budget
 from hermes_nb.engine.accounting.reservation_client import ReservationClient
@@ -27,6 +27,9 @@ from hermes_nb.engine.hermes.reachability import Reachability
 from hermes_nb.engine.tool_executor import ToolExecutor
 from hermes_nb.model import history
 
+if TYPE_CHECKING:
+    from hermes_nb.model.message import BudgetAnswerKeys, ToolResultKeys, TurnStartKeys
+
 _KINDS = {"completed": "turn.completed", "max_turns": "turn.completed", "failed": "turn.failed"}
 _NO_MODEL = outcome.ModelIdentity("", "", "")
 
@@ -44,7 +47,7 @@ class EngineTurn:
         JournalError: What an earlier attempt kept can't be read.
     """
 
-    def __init__(self, message: Mapping[str, Any], outbox: EventWriter, pump: DeltaPump, reach: Reachability) -> None:
+    def __init__(self, message: TurnStartKeys, outbox: EventWriter, pump: DeltaPump, reach: Reachability) -> None:
         self.turn_id = str(message["turn_id"])
         self.session_id = str(message["session_id"])
         self.agent_id = str(message["agent_id"])
@@ -124,7 +127,7 @@ class EngineTurn:
             with self._lock:
                 self._steers.append(text)
 
-    def on_tool_result(self, message: Mapping[str, Any]) -> None:
+    def on_tool_result(self, message: ToolResultKeys) -> None:
         """The kernel's `tool.result`."""
         with self._lock:
             strands = list(self._strands.values())
@@ -135,7 +138,7 @@ class EngineTurn:
         """The kernel's `answer`."""
         self._questions.answer(request_id, answer)
 
-    def on_budget_answer(self, message: Mapping[str, Any]) -> None:
+    def on_budget_answer(self, message: BudgetAnswerKeys) -> None:
         """The kernel's `budget.answer`."""
         self._spending.on_answer(message)
 
@@ -190,8 +193,6 @@ class EngineTurn:
         }
         if not isinstance(prompt, str):
             data["prompt_parts"] = _parts(prompt)
-        if self._message.get("title"):
-            data["title"] = str(self._message["title"])
         data.update(self._message.get("labels") or {})
         self._recorder.emit("turn.started", data)
 

@@ -23,6 +23,8 @@ HandleStatus = Literal[
 SpanStatus = Literal["running", "ok", "error", "stopped", "timed_out", "denied", "skipped", "killed"]
 # How a call of a tool ended.
 ToolStatus = Literal["ok", "error", "stopped", "timed_out", "denied", "skipped"]
+# Why a turn is to end; `cancelled`: whoever awaited it was, `closed`: its Hermes was.
+StopReason = Literal["user", "interrupt", "timeout", "cancelled", "closed"]
 # What a request for approval is answered with.
 Answer = Literal["once", "always", "deny"]
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_part import ToolsetSaid
 
 # Tool of a toolset whose check fails where something is missing -> what it is; variables where Hermes names none.
 _SEES = "a model that sees: config={'auxiliary': {'vision': {'provider': ..., 'model': ...}}}, or OPENROUTER_API_KEY"
@@ -60,7 +63,7 @@ class ToolsetTools:
     missing: Mapping[str, str]
 
     @classmethod
-    def from_wire(cls, told: Mapping[str, Any]) -> ToolsetTools:
+    def from_wire(cls, told: ToolsetSaid) -> ToolsetTools:
         """Read what the worker says of one toolset."""
         return cls(
             tuple(map(str, told.get("tools") or ())), {str(k): str(v) for k, v in (told.get("missing") or {}).items()}

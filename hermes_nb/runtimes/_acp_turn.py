@@ -8,10 +8,19 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import TurnDoneKeys, TurnStartKeys
+    from hermes_nb.model.status import TurnStatus
 
 DELTAS_S = 0.1  # text that streams in is told at most that often
-_STATUS = {"end_turn": "completed", "cancelled": "stopped", "max_tokens": "completed", "max_turn_requests": "max_turns"}
+_STATUS: dict[str, TurnStatus] = {
+    "end_turn": "completed",
+    "cancelled": "stopped",
+    "max_tokens": "completed",
+    "max_turn_requests": "max_turns",
+}
 _USAGE = {"inputTokens": "input_tokens", "outputTokens": "output_tokens", "thoughtTokens": "reasoning_tokens"}
 _USAGE |= {"cachedReadTokens": "cache_read_tokens", "cachedWriteTokens": "cache_write_tokens"}
 _STEER_NOTE = "\u23e9 Steer queued"  # Hermes's answer to the word itself, no part of the turn's
@@ -37,7 +46,7 @@ class AcpTurn:
     def __init__(
         self,
         emit: Emit,
-        start: Mapping[str, Any],
+        start: TurnStartKeys,
         *,
         name: str,
         agent: str,
@@ -225,12 +234,12 @@ class AcpTurn:
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
-    def end(self, stop_reason: str, usage: Mapping[str, int], error: str = "") -> dict[str, Any]:
+    def end(self, stop_reason: str, usage: Mapping[str, int], error: str = "") -> TurnDoneKeys:
         """Say how it ended; returns the wire's `turn.done`."""
         self._close_call()
         if self.stop_reason and error:  # some answer a cancelled prompt by an error
             stop_reason, error = "cancelled", ""
-        status = "failed" if error else _STATUS.get(stop_reason, "failed")
+        status: TurnStatus = "failed" if error else _STATUS.get(stop_reason, "failed")
         if stop_reason == "refusal":
             error = "The agent refused to go on with this conversation. Start a new session."
         if status == "stopped" and self.stop_reason == "timeout":
@@ -248,18 +257,22 @@ class AcpTurn:
             kind = "turn.completed" if status in ("completed", "max_turns") else "turn.stopped"
             more = {"reason": self.stop_reason or "user"} if kind == "turn.stopped" else {}
             self._emit(kind, {**data, "status": status, **more})
-        done = {
+        return {
             "turn_id": self.turn_id,
             "status": status,
             "text": self._text,
             "usage": dict(usage) or None,
             "cost_usd": None,
+            "error": error,
+            "error_type": "ModelError" if error else "",
+            "hint": "",
+            "n_model_calls": self._n_calls,
+            "exit_reason": stop_reason,
+            "raw": {},
         }
-        done |= {"error": error, "error_type": "ModelError" if error else "", "hint": "", "raw": {}}
-        return done | {"n_model_calls": self._n_calls, "exit_reason": stop_reason}
 
 
-def prompt_parts(start: Mapping[str, Any], instructions: str, *, with_history: bool) -> list[dict[str, Any]]:
+def prompt_parts(start: TurnStartKeys, instructions: str, *, with_history: bool) -> list[dict[str, Any]]:
     """What is asked as the protocol has it; their session does not know what was said before it began."""
     before = [instructions] if instructions else []
     history = [m for m in start.get("history") or () if m.get("role") in ("user", "assistant") and m.get("content")]

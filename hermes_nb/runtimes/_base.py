@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import OnMessage
+    from hermes_nb.model.message_part import Json
+    from hermes_nb.model.message_sender import SendToWorker
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +33,9 @@ class WorkerConnection(Protocol):
 
     pid: int | None
 
-    def send(self, kind: str, /, **keys: Any) -> None:
-        """Queue one message (see `hermes_nb.engine.wire`); any thread.
-
-        Raises:
-            WorkerDiedError: The worker is gone.
-        """
+    @property
+    def send(self) -> SendToWorker:
+        """Queues one message (see `hermes_nb.model.message`); any thread. Raises WorkerDiedError when the worker is gone."""
 
     async def close(self, grace_s: float = 1.0) -> None:
         """End the worker: ask, wait `grace_s`, then kill it and everything it started."""
@@ -46,14 +48,14 @@ class WorkerConnection(Protocol):
 class Runtime(Protocol):
     """A place agents can run; implement it to supply another. The dataclass fields are its configuration."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """The configuration as plain data, secrets left out."""
 
     async def open(
         self,
         place: WorkerFiles,
         *,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> WorkerConnection:
         """Start a worker; both callbacks run on the IO loop, `on_end(reason)` exactly once, after the last message.
@@ -73,7 +75,7 @@ class ToolRuntime(Protocol):
         agent_of: Callable[[str], Any],
         place: WorkerFiles,
         *,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> WorkerConnection:
         """As `Runtime.open`; `agent_of` gives the bound agent of an id, whose functions travel.
@@ -86,7 +88,7 @@ class ToolRuntime(Protocol):
 class NamedRuntime(Protocol):
     """A runtime that a turn's log can name, so that another kernel makes it again."""
 
-    def label(self) -> dict[str, Any]:
+    def label(self) -> Json:
         """Return what a turn's log keeps of it: names and numbers, no values of variables."""
 
     @classmethod
@@ -94,6 +96,6 @@ class NamedRuntime(Protocol):
         """Return the runtime that `label` tells of."""
 
 
-def label_of(runtime: Runtime) -> dict[str, Any]:
+def label_of(runtime: Runtime) -> Json:
     """What a turn's first event says of a runtime that can be made again from it; {} where its name is enough."""
     return {"runtime_label": runtime.label()} if isinstance(runtime, NamedRuntime) else {}

@@ -8,11 +8,14 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from hermes_nb._require import lack
 from hermes_nb.tool_host import Listener
 from hermes_nb.tool_host.binding import Binding, CallResult, Client, Definition, Image
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_sender import SendToKernel
 
 
 class CallingTurn(Protocol):
@@ -62,11 +65,11 @@ class NotebookCalls:
     """All that is offered by one connection; lives on the IO loop.
 
     Args:
-        tell: `tell(kind, **keys)` says something to the kernel.
+        tell: Says something to the kernel.
         port: On which loopback port it listens; 0 for a free one.
     """
 
-    def __init__(self, tell: Callable[..., None], *, port: int = 0) -> None:
+    def __init__(self, tell: SendToKernel, *, port: int = 0) -> None:
         self._tell, self._port = tell, port
         self._listener: Listener | None = None
         self._starting = asyncio.Lock()

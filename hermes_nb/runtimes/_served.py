@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hermes_nb._version import __version__
 from hermes_nb.engine import wire
@@ -26,6 +26,11 @@ from hermes_nb.runtimes._base import WorkerConnection, WorkerFiles
 from hermes_nb.runtimes._notebook_call import NotebookCalls, Offer
 from hermes_nb.tool_host.binding import Client
 from hermes_nb.tools.name import OUR_NAMES
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import KernelMessage, OnMessage, ReadyKeys, TurnStartKeys, WorkerMessage
+    from hermes_nb.model.message_part import ModelSaid
+    from hermes_nb.model.message_sender import SendToKernel
 
 FILE = "mcp.json"  # beside the worker's log: the address and what opens it, as MCP clients have them in their settings
 _CHOICES = ("once", "always", "deny")
@@ -45,13 +50,11 @@ class Served:
         """`{"type": "served", "port": ...}`."""
         return {"type": "served", "port": self.port}
 
-    def own_model(self, told: Mapping[str, Any]) -> dict[str, str]:
+    def own_model(self, told: ReadyKeys | None) -> dict[str, str]:
         """What a card says of the model: whatever a client uses."""
         return {"model": "its clients'", "provider": "mcp", "host": "127.0.0.1", "notice": ""}
 
-    async def open(
-        self, place: WorkerFiles, *, on_message: Callable[[dict[str, Any]], None], on_end: Callable[[str], None]
-    ) -> WorkerConnection:
+    async def open(self, place: WorkerFiles, *, on_message: OnMessage, on_end: Callable[[str], None]) -> WorkerConnection:
         """Be there; nothing listens before a turn begins."""
         return _Connection(self, place, on_message, on_end)
 
@@ -73,7 +76,7 @@ class _Connection:
         self,
         runtime: Served,
         place: WorkerFiles,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> None:
         self._runtime, self._path = runtime, place.log.with_name(FILE)
@@ -88,49 +91,63 @@ class _Connection:
         self._names: dict[str, str] = {}
         self._is_gone = False
         self._tasks: set[asyncio.Task[None]] = set()
-        capabilities = ["tools", "approve"]
-        ready = {"pid": os.getpid(), "producer": place.producer, "protocol": wire.VERSION, "python": "", "missing": []}
-        told = {"distribution": "hermes-nb", "hermes_agent": __version__, "capabilities": capabilities, "problem": ""}
-        self._loop.call_soon(lambda: self._tell("ready", **ready, **told))
+        ready: ReadyKeys = {
+            "pid": os.getpid(),
+            "producer": place.producer,
+            "protocol": wire.VERSION,
+            "python": "",
+            "missing": [],
+            "distribution": "hermes-nb",
+            "hermes_agent": __version__,
+            "capabilities": ["tools", "approve"],
+            "problem": "",
+        }
+        self._loop.call_soon(lambda: self._tell("ready", **ready))
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _tell(self, kind: str, **keys: Any) -> None:
+    @property
+    def _tell(self) -> SendToKernel:
+        return self._say
+
+    def _say(self, kind: str, /, **keys: Any) -> None:
         if not self._is_gone:
-            self._on_message({"v": wire.VERSION, "kind": kind, **self._masker.data(keys)})
+            self._on_message(cast("WorkerMessage", {"kind": kind, **self._masker.data(keys)}))
 
     def send(self, kind: str, /, **keys: Any) -> None:
         """Hear the kernel; any thread."""
         if self._is_gone:
             raise WorkerDiedError("Nothing is served any more. %hermes serve does it again.")
-        self._loop.call_soon_threadsafe(self._take, kind, keys)
+        self._loop.call_soon_threadsafe(self._take, cast("KernelMessage", {"kind": kind, **keys}))
 
-    def _take(self, kind: str, keys: Mapping[str, Any]) -> None:
-        if kind == "bind":
-            self._names[str(keys["agent_id"])] = str(keys["agent"].get("name") or "served")
-            model = {"id": "", "provider": "mcp", "base_url": ""}
-            self._tell("bound", agent_id=keys["agent_id"], host="MCP clients", toolsets=[], model=model)
-        elif kind == "warm":
-            self._tell("warmed", agent_id=keys["agent_id"], duration_ms=0.0, is_ok=True)
-        elif kind == "turn.start":
-            self._spawn(self._serve(keys))
-        elif kind == "turn.stop" and self._turn is not None and self._turn.turn_id == keys.get("turn_id"):
-            self._end(str(keys.get("reason") or "user"))
-        elif kind == "turn.steer":
-            self._tell("steer.result", turn_id=keys["turn_id"], is_applied=False, text=str(keys.get("text") or ""))
-        elif kind == "tool.result" and self._calls is not None:
-            self._calls.answer(keys)
-        elif kind == "answer":
+    def _take(self, message: KernelMessage) -> None:
+        if message["kind"] == "bind":
+            agent_id = message["agent_id"]
+            self._names[agent_id] = message["agent"]["name"] or "served"
+            model: ModelSaid = {"id": "", "provider": "mcp", "base_url": ""}
+            self._tell("bound", agent_id=agent_id, host="MCP clients", toolsets=[], model=model)
+        elif message["kind"] == "warm":
+            self._tell("warmed", agent_id=message["agent_id"], duration_ms=0.0, is_ok=True)
+        elif message["kind"] == "turn.start":
+            self._spawn(self._serve(message))
+        elif message["kind"] == "turn.stop":
+            if self._turn is not None and self._turn.turn_id == message["turn_id"]:
+                self._end(message["reason"])
+        elif message["kind"] == "turn.steer":
+            self._tell("steer.result", turn_id=message["turn_id"], is_applied=False, text=message["text"])
+        elif message["kind"] == "tool.result":
+            if self._calls is not None:
+                self._calls.answer(message)
+        elif message["kind"] == "answer":
             for question in self._questions.values():
-                if question.request_id == keys.get("request_id") and not question.answer.done():
-                    question.answer.set_result(str({True: "once", False: "deny"}.get(keys["answer"], keys["answer"])))
+                if question.request_id == message["request_id"] and not question.answer.done():
+                    question.answer.set_result(message["answer"])
 
-    async def _serve(self, start: Mapping[str, Any]) -> None:
-        name = self._names.get(str(start["agent_id"]), "served")
-        tools = start.get("tools") or ()
+    async def _serve(self, start: TurnStartKeys) -> None:
+        name, tools = self._names.get(start["agent_id"], "served"), start["tools"]
         names = frozenset(str(tool["name"]) for tool in tools)
         turn = AcpTurn(
             self._emitter(start), start, name=name, agent="MCP clients", model="", provider="mcp", served=(names, "")
@@ -180,7 +197,7 @@ class _Connection:
             emit("approval.responded", {"request_id": question.request_id, "answer": answer}, question.request_id)
         return await asyncio.shield(question.answer) != "deny"
 
-    def _emitter(self, start: Mapping[str, Any]) -> Callable[..., None]:
+    def _emitter(self, start: TurnStartKeys) -> Callable[..., None]:
         turn_id, session_id, attempt = str(start["turn_id"]), str(start["session_id"]), int(start.get("attempt") or 1)
 
         def emit(kind: str, data: Mapping[str, Any], span_id: str | None = None) -> None:
@@ -194,7 +211,7 @@ class _Connection:
                 data=self._masker.data(dict(data)),
             )
             if not self._is_gone:
-                self._on_message({"v": wire.VERSION, "kind": "event", "event": event.to_dict()})
+                self._on_message({"kind": "event", "event": event.to_dict()})
 
         return emit
 

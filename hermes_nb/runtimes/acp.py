@@ -15,7 +15,7 @@ import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hermes_nb import _settings
 from hermes_nb._near import suggesting
@@ -28,6 +28,11 @@ from hermes_nb.runtimes._acp_turn import AcpTurn, prompt_parts, used
 from hermes_nb.runtimes._base import WorkerConnection, WorkerFiles
 from hermes_nb.runtimes._json_rpc import MOST_BYTES, JsonRpc, RpcError
 from hermes_nb.runtimes._notebook_call import NotebookCalls, Offer, lack_of_host
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import KernelMessage, OnMessage, ReadyKeys, TurnStartKeys, WorkerMessage
+    from hermes_nb.model.message_part import AgentTold, ModelSaid
+    from hermes_nb.model.message_sender import SendToKernel
 
 PROTOCOL = 1
 START_S = 60.0  # a Hermes imports its tools before it answers
@@ -86,16 +91,17 @@ class ACP:
         """Which program is asked, in words; starts nothing."""
         return f"{shlex.join(self.command)}, by the Agent Client Protocol, with the model of its own configuration"
 
-    def own_model(self, told: Mapping[str, Any]) -> dict[str, str]:
+    def own_model(self, told: ReadyKeys | None) -> dict[str, str]:
         """What a card says of the model: it is the program's own. `told` is what the program said of itself, if it has."""
-        host = f"{told.get('distribution')} {told.get('hermes_agent')}" if told.get("distribution") else self.command[0]
+        is_known = told is not None and told.get("distribution")
+        host = f"{told.get('distribution')} {told.get('hermes_agent')}" if told is not None and is_known else self.command[0]
         return {"model": "its own", "provider": "acp", "host": host.strip(), "notice": ""}
 
     async def open(
         self,
         place: WorkerFiles,
         *,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> WorkerConnection:
         """Start the program (see `Runtime.open`)."""
@@ -132,7 +138,7 @@ class _Connection:
         runtime: ACP,
         process: asyncio.subprocess.Process,
         place: WorkerFiles,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> None:
         self.pid: int | None = process.pid
@@ -145,7 +151,7 @@ class _Connection:
         self._numberer = EventNumberer(place.producer, time.time)
         self._masker = Masker(list(runtime.environment.values()))
         self._names: dict[str, str] = {}
-        self._told: dict[str, dict[str, Any]] = {}  # agent id -> what it was bound as
+        self._told: dict[str, AgentTold] = {}  # agent id -> what it was bound as
         self._sessions: dict[str, str] = {}  # ours -> theirs
         self._used: dict[str, dict[str, int]] = {}
         self._turns: dict[str, AcpTurn] = {}  # by their session
@@ -165,9 +171,13 @@ class _Connection:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _tell(self, kind: str, **keys: Any) -> None:
+    @property
+    def _tell(self) -> SendToKernel:
+        return self._say
+
+    def _say(self, kind: str, /, **keys: Any) -> None:
         if not self._is_gone:
-            self._on_message({"v": wire.VERSION, "kind": kind, **self._masker.data(keys)})
+            self._on_message(cast("WorkerMessage", {"kind": kind, **self._masker.data(keys)}))
 
     # -- life ------------------------------------------------------------------------------------------------------
 
@@ -250,38 +260,38 @@ class _Connection:
     def send(self, kind: str, /, **keys: Any) -> None:
         if self._is_gone:
             raise WorkerDiedError("The agent is gone; the next run starts it again.")
-        self._loop.call_soon_threadsafe(self._take, kind, keys)
+        self._loop.call_soon_threadsafe(self._take, cast("KernelMessage", {"kind": kind, **keys}))
 
-    def _take(self, kind: str, keys: Mapping[str, Any]) -> None:
-        if kind == "bind":
-            self._spawn(self._bind(str(keys["agent_id"]), dict(keys["agent"])))
-        elif kind == "warm":
-            self._tell("warmed", agent_id=keys["agent_id"], duration_ms=0.0, is_ok=True)
-        elif kind == "turn.start":
-            self._spawn(self._ask(keys))
-        elif kind == "turn.stop":
-            self._stop(str(keys.get("turn_id")), str(keys.get("reason") or "user"))
-        elif kind == "turn.steer":
-            self._spawn(self._steer(str(keys.get("turn_id")), str(keys.get("text") or "")))
-        elif kind == "answer" and (found := self._turn(str(keys.get("turn_id")))) is not None:
-            found[1].answer(str(keys.get("request_id")), keys.get("answer"))
-        elif kind == "tool.result":
-            self._calls.answer(keys)
+    def _take(self, message: KernelMessage) -> None:
+        if message["kind"] == "bind":
+            self._spawn(self._bind(message["agent_id"], message["agent"]))
+        elif message["kind"] == "warm":
+            self._tell("warmed", agent_id=message["agent_id"], duration_ms=0.0, is_ok=True)
+        elif message["kind"] == "turn.start":
+            self._spawn(self._ask(message))
+        elif message["kind"] == "turn.stop":
+            self._stop(message["turn_id"], message["reason"])
+        elif message["kind"] == "turn.steer":
+            self._spawn(self._steer(message["turn_id"], message["text"]))
+        elif message["kind"] == "answer" and (found := self._turn(message["turn_id"])) is not None:
+            found[1].answer(message["request_id"], message["answer"])
+        elif message["kind"] == "tool.result":
+            self._calls.answer(message)
 
     def _turn(self, turn_id: str) -> tuple[str, AcpTurn] | None:
         return next(((theirs, turn) for theirs, turn in self._turns.items() if turn.turn_id == turn_id), None)
 
-    async def _bind(self, agent_id: str, agent: dict[str, Any]) -> None:
+    async def _bind(self, agent_id: str, agent: AgentTold) -> None:
         self._told[agent_id] = agent
         problem = await asyncio.shield(self._ready)
         if problem:
             error = f"{self._runtime.command[0]} can't be asked by the Agent Client Protocol: {problem}."
             self._tell("bind.failed", agent_id=agent_id, error=error, error_type="UsageError", hint="")
             return
-        model = {"id": self._model or self._agent, "provider": "acp", "base_url": ""}
+        model: ModelSaid = {"id": self._model or self._agent, "provider": "acp", "base_url": ""}
         self._tell("bound", agent_id=agent_id, host=self._agent, toolsets=[], model=model)
 
-    async def _session(self, start: Mapping[str, Any]) -> tuple[str, bool]:
+    async def _session(self, start: TurnStartKeys) -> tuple[str, bool]:
         """Their session for one of ours, and whether it is new."""
         ours = str(start["session_id"])
         if ours not in self._sessions:
@@ -304,8 +314,9 @@ class _Connection:
         headers = [{"name": "Authorization", "value": f"Bearer {offer.binding.capability}"}]
         return {"type": "http", "name": offer.server, "url": url, "headers": headers}
 
-    async def _ask(self, start: Mapping[str, Any]) -> None:
-        agent = self._told.get(str(start["agent_id"]), {})
+    async def _ask(self, start: TurnStartKeys) -> None:
+        agent = self._told.get(start["agent_id"])
+        name, instructions = ("agent", "") if agent is None else (agent["name"] or "agent", agent["instructions"])
         theirs, is_new, problem = "", False, ""
         try:
             theirs, is_new = await self._session(start)
@@ -315,7 +326,7 @@ class _Connection:
         turn = AcpTurn(
             emit,
             start,
-            name=str(agent.get("name") or "agent"),
+            name=name,
             agent=self._agent,
             model=self._model,
             served=(offer.names, offer.server),
@@ -324,7 +335,7 @@ class _Connection:
         result: Mapping[str, Any] = {}
         if not problem:
             self._turns[theirs] = turn
-            prompt = prompt_parts(start, str(agent.get("instructions") or "") if is_new else "", with_history=is_new)
+            prompt = prompt_parts(start, instructions if is_new else "", with_history=is_new)
             try:
                 result = await self._rpc.request("session/prompt", {"sessionId": theirs, "prompt": prompt}) or {}
             except RpcError as exc:
@@ -337,7 +348,7 @@ class _Connection:
         usage = used(result.get("usage"), self._used.setdefault(theirs, {}))
         self._tell("turn.done", **turn.end(str(result.get("stopReason") or ""), usage, problem))
 
-    def _emitter(self, start: Mapping[str, Any]) -> Callable[..., None]:
+    def _emitter(self, start: TurnStartKeys) -> Callable[..., None]:
         turn_id, session_id, attempt = str(start["turn_id"]), str(start["session_id"]), int(start.get("attempt") or 1)
 
         def emit(kind: str, data: Mapping[str, Any], span_id: str | None = None) -> None:
@@ -351,7 +362,7 @@ class _Connection:
                 data=self._masker.data(dict(data)),
             )
             if not self._is_gone:
-                self._on_message({"v": wire.VERSION, "kind": "event", "event": event.to_dict()})
+                self._on_message({"kind": "event", "event": event.to_dict()})
 
         return emit
 

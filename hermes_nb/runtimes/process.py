@@ -14,7 +14,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hermes_nb import _api_key, _settings
 from hermes_nb._near import suggesting, unknown_options
@@ -25,6 +25,9 @@ from hermes_nb.environments.template import ForkedWorker
 from hermes_nb.errors import HermesNbError, UnsupportedPlatformError, UsageError, WorkerDiedError, WorkerStartError
 from hermes_nb.model.mask import MASK
 from hermes_nb.runtimes._base import WorkerConnection, WorkerFiles
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import OnMessage, WorkerMessage
 
 # Where the system has no pidfd (macOS, old Linux): how often a worker is looked at, before and after its pipe has closed.
 EXIT_POLL_S = 0.25
@@ -108,7 +111,7 @@ class Process:
         self,
         place: WorkerFiles,
         *,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> WorkerConnection:
         """Start the worker process (see `Runtime.open`)."""
@@ -120,11 +123,11 @@ class Process:
         loop = asyncio.get_running_loop()
 
         def on_progress(text: str) -> None:
-            loop.call_soon_threadsafe(on_message, {"v": wire.VERSION, "kind": "engine.progress", "text": text})
+            loop.call_soon_threadsafe(lambda: on_message({"kind": "engine.progress", "text": text}))
 
         engine = await asyncio.to_thread(discovery.find_or_create, self.executable, on_progress)
-        told = {"source": engine.source, "hermes": engine.text, "python": str(engine.interpreter.path)}
-        on_message({"v": wire.VERSION, "kind": "engine.found", **told})
+        python = str(engine.interpreter.path)
+        on_message({"kind": "engine.found", "source": engine.source, "hermes": engine.text, "python": python})
         preamble = await asyncio.to_thread(boot.preamble, python=engine.interpreter.python[:2])
         environment = {"HERMES_HOME": str(place.home), "PYTHONUNBUFFERED": "1", **self.worker_variables()}
         shared = None if self.environment else await asyncio.to_thread(template.socket_path, engine.interpreter, environment)
@@ -192,7 +195,7 @@ class _Pipes:
         process: subprocess.Popen[bytes] | ForkedWorker,
         read_fd: int,
         write_fd: int,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> None:
         self.pid: int | None = process.pid
@@ -225,12 +228,12 @@ class _Pipes:
         for message in self._messages(data):
             self._on_message(message)
 
-    def _messages(self, data: bytes) -> Iterator[dict[str, Any]]:
+    def _messages(self, data: bytes) -> Iterator[WorkerMessage]:
         for line in self._splitter.feed(data):
             try:
-                yield wire.decode(line)
+                yield cast("WorkerMessage", wire.decode(line))
             except ValueError:
-                yield {"v": wire.VERSION, "kind": "malformed", "line": line[:500].decode("utf-8", "replace")}
+                yield {"kind": "malformed", "line": line[:500].decode("utf-8", "replace")}
 
     def _drain(self) -> None:
         """What a dead worker left in the pipe; its forked children may still hold the other end."""

@@ -9,12 +9,16 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine import wire
 from hermes_nb.errors import WorkerDiedError
 from hermes_nb.model.toolspec import ToolSpec
 from hermes_nb.runtimes._base import Runtime, WorkerConnection, WorkerFiles
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import WorkerMessage
+    from hermes_nb.model.message_part import AgentTold
 
 STEP_S = 30.0
 _ADD = ToolSpec(
@@ -50,7 +54,7 @@ async def assert_runtime_conforms(runtime: Runtime, folder: Path, *, start_s: fl
         await worker.check_ready(start_s)
         await worker.bind()
         await worker.check_turn("turn-1", "add(2, 3)", {"a": 2, "b": 3})
-        worker.connection.send("no.such.kind", anything=[1, {"a": None}])
+        worker.connection.send("no.such.kind", anything=[1, {"a": None}])  # type: ignore[call-overload]
         await worker.check_turn("turn-2", "What is 20 plus 22?", {"a": 20, "b": 22}, thread=True)
         await worker.check_stop("turn-3")
         await worker.check_turn("turn-4", "add(4, 5)", {"a": 4, "b": 5})
@@ -97,9 +101,9 @@ class _Worker:
             self.connection.kill()
             await self.within(self.connection.close(), "close() after kill() does not return")
 
-    def _on_message(self, message: dict[str, Any]) -> None:
+    def _on_message(self, message: WorkerMessage) -> None:
         self._assert_on_loop("on_message")
-        self.messages.append(message)
+        self.messages.append(dict(message))
         self._changed.set()
 
     def _on_end(self, reason: str) -> None:
@@ -150,11 +154,10 @@ class _Worker:
         assert ready.get("producer") == self.place.producer, f"{self.name}: the worker has another name: {ready}."
 
     async def bind(self) -> None:
-        model = {"id": "hermes-nb-offline", "provider": "offline", "base_url": None, "api_key": None}
-        agent = {
+        agent: AgentTold = {
             "name": "checker",
             "instructions": "",
-            "model": model,
+            "model": {"id": "hermes-nb-offline", "provider": "offline", "base_url": None, "api_key": None},
             "tools": [_ADD.to_dict()],
             "toolsets": [],
             "max_turns": None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hermes_nb.model.event import Event
+    from hermes_nb.model.message_part import AgentDigest
     from hermes_nb.tools.pinned_definition import PinnedDefinition, PinnedDefinitions
     from hermes_nb.turns.context import TurnAgent
 
@@ -20,7 +21,7 @@ KEPT = (
 )
 
 
-def profile(agent: TurnAgent, tools: Sequence[PinnedDefinition]) -> dict[str, Any]:
+def profile(agent: TurnAgent, tools: Sequence[PinnedDefinition]) -> AgentDigest:
     """Model, provider, endpoint and toolsets as they are; instructions, config and tool definitions as hashes.
 
     Returns: model, options, instructions, toolsets, config (key to hash), tools, parameters (name to hash); JSON values.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 if TYPE_CHECKING:
     from hermes_nb._loop import IoLoop
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from hermes_nb.model.agent import Agent, Model
     from hermes_nb.model.event import Event, EventNumberer
     from hermes_nb.model.mask import Masker
+    from hermes_nb.model.message import ToolResultKeys
+    from hermes_nb.model.message_part import AgentDigest
     from hermes_nb.model.notice import Notices
+    from hermes_nb.model.status import StopReason
     from hermes_nb.sessions.conversations import Conversations
     from hermes_nb.tools.decorator import Tool
     from hermes_nb.turns.tool_definitions import ToolDefinitions
@@ -184,7 +187,7 @@ class RunningTurn(Protocol):
         """1, or more when it was resumed."""
 
     @property
-    def stop_reason(self) -> str | None:
+    def stop_reason(self) -> StopReason | None:
         """Why it was asked to stop; None if it was not."""
 
     @property
@@ -192,7 +195,7 @@ class RunningTurn(Protocol):
         """The day its session began."""
 
     @property
-    def profile(self) -> dict[str, Any]:
+    def profile(self) -> AgentDigest:
         """Model, instructions and tools it was asked with, in a few hashes."""
 
     def emit(self, kind: str, data: Mapping[str, Any], *, span_id: str | None = None) -> None:
@@ -207,5 +210,5 @@ class RunningTurn(Protocol):
     def held_up_by(self, turn: RunningTurn) -> None:
         """Say, once, that a turn of this session waits for an answer, and this one for it."""
 
-    def tool_result(self, **keys: Any) -> None:
+    def tool_result(self, **keys: Unpack[ToolResultKeys]) -> None:
         """Hand a tool's result to the worker."""

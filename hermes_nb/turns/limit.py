@@ -10,13 +10,14 @@ import datetime
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from hermes_nb import _settings
 from hermes_nb.errors import UsageError
 from hermes_nb.model.agent import session_options_problem
 
 if TYPE_CHECKING:
+    from hermes_nb.model.message_part import LimitTold
     from hermes_nb.store.row import TurnRow
     from hermes_nb.store.sqlite import Store
 
@@ -81,9 +82,7 @@ def of_day() -> Limits:
     return checked(max_cost_usd=found["max_cost_usd"], max_tokens=found["max_tokens"], where="HERMES_NB_: ")
 
 
-async def for_wire(
-    store: Store | None, *, turn: Limits, session: Limits, session_id: str, turn_id: str
-) -> list[dict[str, Any]]:
+async def for_wire(store: Store | None, *, turn: Limits, session: Limits, session_id: str, turn_id: str) -> list[LimitTold]:
     """The limits that hold for a turn, with what was spent before it (or by its earlier attempts).
 
     Args:
@@ -93,27 +92,31 @@ async def for_wire(
         session_id: Its session.
         turn_id: The turn.
 
-    Returns: one dict per limit: of, max_cost_usd or max_tokens, spent, cure; of the session's and the day's also is_shared,
-        of the day's since_unix_s.
+    Returns: one for each number; those of the session and the day are shared with other turns.
     """
-    day, wire = of_day(), list[dict[str, Any]]()
+    day = of_day()
+    wire: list[LimitTold] = []
     if not (turn.is_any or session.is_any or day.is_any):
         return wire
     own = await store.turns(session_id) if store is not None else []
     today = datetime.datetime.combine(datetime.date.today(), datetime.time()).timestamp()
     of_today = await store.turns(None, since_unix_s=today) if store is not None and day.is_any else []
+    of: Literal["turn", "session", "day"]
     for of, limits, rows, cure in (
         ("turn", turn, [r for r in own if r.turn_id == turn_id], RAISE),
         ("session", session, own, "Start a new session, or raise the limit in the agent's session_options"),
         ("day", day, of_today, "Wait for tomorrow, or ask whoever set HERMES_NB_MAX_COST_USD or HERMES_NB_MAX_TOKENS"),
     ):
-        more: dict[str, Any] = {"cure": cure} | ({} if of == "turn" else {"is_shared": True})
-        more |= {"since_unix_s": today} if of == "day" else {}
         if limits.max_cost_usd is not None:
             cost = sum(r.cost_usd or 0.0 for r in rows)
-            wire.append({"of": of, "max_cost_usd": limits.max_cost_usd, "spent": cost, **more})
+            wire.append({"of": of, "max_cost_usd": limits.max_cost_usd, "spent": cost, "cure": cure})
         if limits.max_tokens is not None:
-            wire.append({"of": of, "max_tokens": limits.max_tokens, "spent": _tokens(rows), **more})
+            wire.append({"of": of, "max_tokens": limits.max_tokens, "spent": _tokens(rows), "cure": cure})
+    for one in wire:
+        if one["of"] != "turn":
+            one["is_shared"] = True
+        if one["of"] == "day":
+            one["since_unix_s"] = today
     return wire
 
 

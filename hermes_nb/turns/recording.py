@@ -24,6 +24,7 @@ from hermes_nb.turns.agent_digest import differences
 from hermes_nb.workers import journal
 
 if TYPE_CHECKING:
+    from hermes_nb.model.message_part import AgentDigest, Json, ReplayTold
     from hermes_nb.turns.context import RunningTurn, TurnTape
 
 FORMAT = "hermes-nb recording"
@@ -43,12 +44,12 @@ class RecordedTurn:
         file: The recording's name, for messages.
     """
 
-    head: dict[str, Any]
-    responses: list[dict[str, Any]] = field(default_factory=list)
-    tool_results: list[dict[str, Any]] = field(default_factory=list)
+    head: Json
+    responses: list[Json] = field(default_factory=list)
+    tool_results: list[Json] = field(default_factory=list)
     file: str = ""
 
-    def for_wire(self, *, profile: Mapping[str, Any], is_live: bool) -> dict[str, Any]:
+    def for_wire(self, *, profile: AgentDigest, is_live: bool) -> ReplayTold:
         """What the worker is told of it; `profile` is what the agent is now."""
         return {
             "file": self.file,
@@ -84,7 +85,7 @@ class Recording:
                     f"Line {number} of the recording {shown_path(path)!r} can't be read: {exc!r}. {_CURE}"
                 ) from exc
 
-    def _read(self, line: dict[str, Any]) -> None:
+    def _read(self, line: Json) -> None:
         if "prompt" in line:
             if not isinstance(line.get("profile") or {}, dict):
                 raise ValueError("its profile is no object")
@@ -155,7 +156,7 @@ class Tape:
             (e.data.get("fingerprint"), e.data.get("occurrence")): e.data for e in turn.events if e.kind == "model.completed"
         }
         model = turn.agent.model
-        lines: list[dict[str, Any]] = [
+        lines: list[Json] = [
             {
                 "prompt": turn.prompt,
                 "agent": turn.agent_name,

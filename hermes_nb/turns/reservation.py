@@ -7,14 +7,16 @@ beside all that run, by the store, in which each call that runs has reserved the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hermes_nb.errors import StoreError
 from hermes_nb.store.reservation import Reservation, SharedLimit
 from hermes_nb.turns.event_log import EventLog
 
 if TYPE_CHECKING:
+    from hermes_nb.model.message import BudgetAsked
+    from hermes_nb.model.message_part import LimitTold
     from hermes_nb.turns.context import TurnContext
 
 _AGAIN_S = 0.05
@@ -37,20 +39,20 @@ class Reservations:
         self._is_over = False
         self._has_reserved = False
 
-    def hold(self, wire: Sequence[Mapping[str, Any]]) -> None:
+    def hold(self, limits: Sequence[LimitTold]) -> None:
         """Hold to the shared ones among the limits that the worker is told (see `budget.for_wire`)."""
         self._limits = [
             SharedLimit(
-                float(limit["max_cost_usd" if "max_cost_usd" in limit else "max_tokens"]),
+                limit["max_cost_usd"] if "max_cost_usd" in limit else float(limit["max_tokens"]),
                 is_cost="max_cost_usd" in limit,
                 session_id=self._session_id if limit["of"] == "session" else None,
                 since_unix_s=limit.get("since_unix_s"),
             )
-            for limit in wire
+            for limit in limits
             if limit.get("is_shared")
         ]
 
-    async def ask(self, message: Mapping[str, Any]) -> list[float | None]:
+    async def ask(self, message: BudgetAsked) -> list[float | None]:
         """Return when a call may begin, or may not any more: what was spent, by each shared limit; None if unknown.
 
         A store that fails stops nobody: [] then, and the worker goes by what it knows.

@@ -22,6 +22,7 @@ from hermes_nb.turns.agent_digest import differences, profile
 from hermes_nb.workers import intent_log, journal
 
 if TYPE_CHECKING:
+    from hermes_nb.model.message_part import AgentDigest
     from hermes_nb.turns.context import TurnAgent, TurnContext
 
 
@@ -59,7 +60,7 @@ class Resumable:
     runtime: dict[str, Any] = field(default_factory=dict)
     run: str = ""
 
-    def checked(self, now: dict[str, Any], *, is_live: bool) -> Resumable:
+    def checked(self, now: AgentDigest, *, is_live: bool) -> Resumable:
         """The same with `is_changed` as it is; refuses to go on when the agent changed, unless `is_live`.
 
         Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from hermes_nb.errors import HermesNbError, StoreError, WorkerError
 from hermes_nb.host.base import LiveSink, WakeUp
@@ -22,6 +22,9 @@ from hermes_nb.turns.tool_dispatch import ToolDispatch
 from hermes_nb.workers.journal import bring, next_attempt
 
 if TYPE_CHECKING:
+    from hermes_nb.model import message as wire
+    from hermes_nb.model.message_part import AgentDigest, Json, LimitTold
+    from hermes_nb.model.status import StopReason
     from hermes_nb.sessions.session import Session
     from hermes_nb.store.sqlite import Store
     from hermes_nb.turns.context import RunningTurn, TurnAgent
@@ -71,8 +74,8 @@ class TurnRunner:
         self._give_up_timer: asyncio.TimerHandle | None = None
         self.is_sent, self._is_unheard, self._has_begun, self._is_held_up, self._n_sends = False, False, False, False, 0
         self._has_end = False
-        self._stop_reason: str | None = None
-        self._raw: dict[str, Any] = {}
+        self._stop_reason: StopReason | None = None
+        self._raw: Json = {}
         self._result: RunResult | None = None
         self._ended = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -156,12 +159,12 @@ class TurnRunner:
         return self._result is not None
 
     @property
-    def stop_reason(self) -> str | None:
+    def stop_reason(self) -> StopReason | None:
         """Why the turn was asked to stop (`user`, `interrupt`, `timeout`, `cancelled`, `closed`); None if it was not."""
         return self._stop_reason
 
     @property
-    def profile(self) -> dict[str, Any]:
+    def profile(self) -> AgentDigest:
         """Model, instructions and tools it was asked with, in a few hashes."""
         return profile(self.agent, self._tools)
 
@@ -179,7 +182,7 @@ class TurnRunner:
         serving = self._serving
         return self._make_result(serving.waiting_status, self.log.partial_text(), problem=f"It asks: {serving.asked()}")
 
-    def stop(self, reason: str) -> None:
+    def stop(self, reason: StopReason) -> None:
         """Stop the turn, from any thread; idempotent, returns at once."""
         if not self.is_done:
             self.io.soon(self._stop, reason)
@@ -188,7 +191,7 @@ class TurnRunner:
         """Answer an open request, from any thread (see `Turn.approve`)."""
         self.io.call(self._serving.answer(request_id, answer))
 
-    def pending(self) -> list[dict[str, Any]]:
+    def pending(self) -> list[Json]:
         """Return the open requests."""
         return self._serving.pending()
 
@@ -251,6 +254,7 @@ class TurnRunner:
             raise asyncio.CancelledError
         self.worker.start(
             self,
+            turn_id=self.id,
             session_id=self.session_id,
             agent_id=self.agent.agent_id,
             prompt=self._parts,
@@ -282,8 +286,8 @@ class TurnRunner:
             return None
         return store
 
-    def _more_keys(self, limits: list[dict[str, Any]]) -> dict[str, Any]:
-        more: dict[str, Any] = {"budget": limits} if limits else {}
+    def _more_keys(self, limits: list[LimitTold]) -> Json:
+        more: Json = {"budget": limits} if limits else {}
         more |= {"plan": self.prepared.plan} if self.prepared.plan is not None and self.worker.has_own_tools else {}
         more |= {"is_changed": True} if self._resumes is not None and self._resumes.is_changed else {}
         if self.prepared.recorded is not None:
@@ -291,13 +295,13 @@ class TurnRunner:
             more |= {"replay": told, "date": self.prepared.recorded.head.get("date") or self._session.first_day}
         return more
 
-    def _number_and_notices(self, bound: Mapping[str, Any]) -> None:
+    def _number_and_notices(self, bound: wire.BoundKeys) -> None:
         self.number = self._session.n_turns + 1
         said, self._said_of_tools = [("tool", text) for text in self._said_of_tools], []
         for code, text in [*self.agent.notices.take(), *self._session.take_notices(), *said]:
             self.emit("warning", {"code": code, "message": text})
 
-    def _told(self) -> dict[str, Any]:
+    def _told(self) -> Json:
         """What the turn's first event says besides; a resume compares it with what is then."""
         whose = self.agent.ownership
         labels = {"profile": self.profile, **whose, **self._session.told(), **self.labels, **self.worker.runtime_label}
@@ -324,11 +328,11 @@ class TurnRunner:
         if event.kind == "steer.received":
             self.steering.settle(event.data)
 
-    def on_tool_call(self, message: dict[str, Any]) -> None:
+    def on_tool_call(self, message: wire.ToolCalled) -> None:
         """Serve a call of a notebook tool."""
         self._serving.call(message)
 
-    def on_budget(self, message: dict[str, Any]) -> None:
+    def on_budget(self, message: wire.BudgetAsked | wire.BudgetDone) -> None:
         """A call under a shared limit is to begin (`budget.ask`), or is over (`budget.done`)."""
         call_id = str(message["call_id"])
         if message["kind"] == "budget.done":
@@ -336,7 +340,7 @@ class TurnRunner:
         else:
             self.io.task(self._answer_budget(call_id, message))
 
-    async def _answer_budget(self, call_id: str, message: dict[str, Any]) -> None:
+    async def _answer_budget(self, call_id: str, message: wire.BudgetAsked) -> None:
         spent = await self._spending.ask(message)
         self.worker.send("budget.answer", turn_id=self.id, call_id=call_id, spent=spent)
 
@@ -363,11 +367,11 @@ class TurnRunner:
             text = f"Turn {turn.id} of this session comes first, and asks: {question}"
             self.emit("warning", {"code": "held-up", "message": text})
 
-    def tool_result(self, **keys: Any) -> None:
+    def tool_result(self, **keys: Unpack[wire.ToolResultKeys]) -> None:
         """Hand a tool's result to the worker."""
-        self.worker.send("tool.result", turn_id=self.id, **keys)
+        self.worker.send("tool.result", **keys)
 
-    def on_done(self, message: dict[str, Any]) -> None:
+    def on_done(self, message: wire.TurnDone) -> None:
         """The worker says the turn is over; its last event has arrived before."""
         self._raw = dict(message.get("raw") or {})
         if not any(e.is_turn_end for e in self.log.events):
@@ -391,7 +395,7 @@ class TurnRunner:
     def _stop_status(self) -> str:
         return "timed_out" if self._stop_reason == "timeout" else "stopped"
 
-    def _stop(self, reason: str) -> None:
+    def _stop(self, reason: StopReason) -> None:
         if self._result is not None or self._stop_reason is not None:
             return
         self._stop_reason = reason

@@ -12,7 +12,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
@@ -28,6 +28,8 @@ from hermes_nb.workers import intent_log
 from hermes_nb.workers.intent_log import IntentLog
 
 if TYPE_CHECKING:
+    from hermes_nb.model.message import ToolCallKeys, ToolResultKeys
+    from hermes_nb.model.message_part import Json
     from hermes_nb.tools.decorator import Tool
     from hermes_nb.tools.pinned_definition import PinnedDefinition
     from hermes_nb.turns.context import RunningTurn
@@ -54,6 +56,16 @@ def refuse_nested(session: Session) -> None:
         )
 
 
+@dataclass(frozen=True)
+class _Request:
+    """An open request; what it is about is `data`. Of a call of a notebook tool: the call, or who waits for the decision."""
+
+    data: Json
+    tool: Tool | None = None
+    call: ToolCallKeys | None = None
+    decided: asyncio.Future[str] | None = None
+
+
 class ToolDispatch:
     """The tool side of one turn; lives on the IO loop."""
 
@@ -72,7 +84,7 @@ class ToolDispatch:
         self._told = {t.name: t.definition() for t in tools}
         self._attached = {t.name for t in turn.agent.tools}
         self._n_revoked = {name: turn.agent.definitions.n_revoked(name) for name in self._attached}
-        self._waiting: dict[str, dict[str, Any]] = {}  # request_id -> the call that waits for approval, and its question
+        self._waiting: dict[str, _Request] = {}
         self._unfinished = Counter((name, _canonical(arguments)) for name, arguments in unfinished)
         self._is_resumed = turn.is_resumed
         self._answered: dict[str, str] = {}
@@ -85,7 +97,7 @@ class ToolDispatch:
         self._options["draws"] = turn.agent.model.provider != OFFLINE
 
     # -- calls ---------------------------------------------------------------------------------------------------
-    def call(self, message: dict[str, Any]) -> None:
+    def call(self, message: ToolCallKeys) -> None:
         """Run a call, or ask about it first."""
         tool = self._current(message["name"])
         if tool is not None and not tool.idempotent:
@@ -160,7 +172,7 @@ class ToolDispatch:
             return None
         return None
 
-    def _run(self, tool: Tool, message: dict[str, Any]) -> None:
+    def _run(self, tool: Tool, message: ToolCallKeys) -> None:
         turn, io, call_id = self._turn, self._turn.io, message["call_id"]
 
         def on_output(stream: str, text: str, mime_types: Sequence[str]) -> None:
@@ -187,7 +199,7 @@ class ToolDispatch:
         if kept <= 0:
             return
         self._n_output_chars[span_id] = self._n_output_chars.get(span_id, 0) + len(text)
-        data: dict[str, Any] = {
+        data: Json = {
             "tool_call_id": self._turn.log.tool_call_id(span_id),
             "name": name,
             "stream": stream,
@@ -197,22 +209,25 @@ class ToolDispatch:
             data["mime_types"] = list(mime_types)
         self._turn.emit("tool.output", data, span_id=span_id)
 
-    def _reply(self, message: dict[str, Any], outcome: ToolOutcome) -> None:
+    def _reply(self, message: ToolCallKeys, outcome: ToolOutcome) -> None:
         self.values[message["call_id"]] = outcome.value
         if outcome.traceback:
             self._turn.context.log(f"tool {message['name']} of turn {self._turn.id}:\n{outcome.traceback}")
         began = outcome.started_at_unix_s
-        ran = {} if began is None else {"started_at_unix_s": began, "duration_ms": outcome.duration_ms}
-        self._turn.tool_result(
-            call_id=message["call_id"],
-            status=outcome.status,
-            result=outcome.content,
-            result_chars=outcome.result_chars or len(outcome.content),
-            error_type=outcome.error_type,
-            error=outcome.error,
-            **ran,
-            **({"images": [asdict(part) for part in outcome.images]} if outcome.images else {}),
-        )
+        keys: ToolResultKeys = {
+            "turn_id": self._turn.id,
+            "call_id": message["call_id"],
+            "status": outcome.status,
+            "result": outcome.content,
+            "result_chars": outcome.result_chars or len(outcome.content),
+            "error_type": outcome.error_type,
+            "error": outcome.error,
+        }
+        if began is not None:
+            keys |= {"started_at_unix_s": began, "duration_ms": outcome.duration_ms}
+        if outcome.images:
+            keys["images"] = [{"mime_type": part.mime_type, "data": part.data} for part in outcome.images]
+        self._turn.tool_result(**keys)
 
     # -- approval ------------------------------------------------------------------------------------------------
     def _needs_approval(self, tool: Tool, arguments: str) -> bool:
@@ -244,21 +259,29 @@ class ToolDispatch:
     @property
     def waiting_status(self) -> TurnStatus:
         """`needs_confirmation` when a call that may have run is asked about, else `awaiting_approval`."""
-        reasons = {w["data"].get("reason") for w in list(self._waiting.values())}
+        reasons = {w.data.get("reason") for w in list(self._waiting.values())}
         return "needs_confirmation" if "started_before" in reasons else "awaiting_approval"
 
-    def _ask(self, tool: Tool, message: dict[str, Any], *, question: str, reason: str = "approval") -> None:
+    def _ask(
+        self,
+        tool: Tool,
+        call: ToolCallKeys,
+        *,
+        question: str,
+        reason: str = "approval",
+        decided: asyncio.Future[str] | None = None,
+    ) -> None:
         request_id = new_id("r")
         data = {
             "request_id": request_id,
             "question": question,
             "reason": reason,
             "name": tool.name,
-            "arguments": self._masker.text(message["arguments"]),
+            "arguments": self._masker.text(call["arguments"]),
             "choices": list(ANSWERS),
         }
-        self._waiting[request_id] = {"tool": tool, "message": message, "data": data}
-        self._turn.emit("approval.requested", data, span_id=message["call_id"])
+        self._waiting[request_id] = _Request(data, tool, call, decided)
+        self._turn.emit("approval.requested", data, span_id=call["call_id"])
         self._turn.asked()
 
     async def ask_first(self) -> list[tuple[str, str]]:
@@ -271,18 +294,23 @@ class ToolDispatch:
             decided = asyncio.get_running_loop().create_future()
             asked.append(((name, arguments), decided))
             question = f"{name} had started when the turn was cut off, and may have run. Run it again?"
-            message = {"name": name, "arguments": arguments, "call_id": self._turn.id, "decided": decided}
-            self._ask(tool, message, reason="started_before", question=question)
-        return [call for call, decided in asked if await decided == "deny"]
+            call: ToolCallKeys = {
+                "turn_id": self._turn.id,
+                "call_id": self._turn.id,
+                "name": name,
+                "arguments": arguments,
+            }
+            self._ask(tool, call, reason="started_before", question=question, decided=decided)
+        return [what for what, decided in asked if await decided == "deny"]
 
-    def ask_worker_question(self, event_data: dict[str, Any]) -> None:
+    def ask_worker_question(self, event_data: Json) -> None:
         """Note a question of Hermes's own (approval of a built-in tool, `clarify`): it is answered over the wire."""
         request_id = str(event_data["request_id"])
         if _is_approval(event_data) and self._is_allowed(*_asked_about(event_data)):
             self._answered[request_id] = "always"
             self._turn.worker.send("answer", turn_id=self._turn.id, request_id=request_id, answer="once")
             return
-        self._waiting[request_id] = {"data": dict(event_data)}
+        self._waiting[request_id] = _Request(dict(event_data))
         self._turn.asked()
 
     @property
@@ -293,7 +321,7 @@ class ToolDispatch:
     def asked(self) -> str:
         """The oldest open request in words, and how it is answered from anywhere in the kernel; "" when there is none."""
         for request_id, one in list(self._waiting.items()):
-            is_approval, question = _is_approval(one["data"]), one["data"].get("question") or "May it go on?"
+            is_approval, question = _is_approval(one.data), one.data.get("question") or "May it go on?"
             magic, call = ("(or --deny)", "") if is_approval else ("--answer '...'", ", '...'")
             return (
                 f"{question} Answer with %hermes approve {request_id} {magic}; in Python turn.approve({request_id!r}{call}),"
@@ -301,9 +329,9 @@ class ToolDispatch:
             )
         return ""
 
-    def pending(self) -> list[dict[str, Any]]:
+    def pending(self) -> list[Json]:
         """The open requests."""
-        return [dict(w["data"]) for w in list(self._waiting.values())]
+        return [dict(w.data) for w in list(self._waiting.values())]
 
     async def answer(self, request_id: str, answer: str) -> None:
         """Answer a request once (see `Turn.approve`)."""
@@ -313,42 +341,40 @@ class ToolDispatch:
         if waiting is None:
             known = ", ".join(self._waiting) or "none"
             raise UsageError(f"Turn {self._turn.id} has no open request {request_id!r}. Open: {known}.")
-        data = waiting["data"]
+        data, call = waiting.data, waiting.call
         if _is_approval(data) and answer not in ANSWERS:
             raise UsageError(f"Answer {answer!r} is not one of {', '.join(ANSWERS)}.")
         del self._waiting[request_id]
         self._answered[request_id] = answer
         if answer == "always" and _is_approval(data):
-            self._turn.agent.always_allowed.add(self._key(*_asked_about(waiting.get("message") or data)))
-        if "message" not in waiting:
+            self._turn.agent.always_allowed.add(self._key(*_asked_about(call or data)))
+        if call is None or waiting.tool is None:
             self._turn.worker.send("answer", turn_id=self._turn.id, request_id=request_id, answer=answer)
             return
-        message, tool = waiting["message"], waiting["tool"]
         self._turn.emit(
             "approval.responded",
             {"request_id": request_id, "answer": answer, "name": data["name"]},
-            span_id=message["call_id"],
+            span_id=call["call_id"],
         )
-        if "decided" in message:
-            message["decided"].set_result(answer)
-            return
-        if answer == "deny":
-            self._reply(message, denied("The user did not allow this call."))
-            return
-        self._run(tool, message)
+        if waiting.decided is not None:
+            waiting.decided.set_result(answer)
+        elif answer == "deny":
+            self._reply(call, denied("The user did not allow this call."))
+        else:
+            self._run(waiting.tool, call)
 
     def stop(self) -> None:
         """Deny what is still asked."""
         waiting, self._waiting = self._waiting, {}
         for request_id, one in waiting.items():
             self._answered[request_id] = "deny"
-            if "message" in one:
+            if one.call is not None:
                 self._turn.emit(
                     "approval.responded",
-                    {"request_id": request_id, "answer": "deny", "name": one["data"]["name"]},
-                    span_id=one["message"]["call_id"],
+                    {"request_id": request_id, "answer": "deny", "name": one.data["name"]},
+                    span_id=one.call["call_id"],
                 )
-                self._reply(one["message"], denied("The turn was stopped."))
+                self._reply(one.call, denied("The turn was stopped."))
 
     async def deaf_tools(self) -> list[str]:
         """Return the tools that still run after a stop; those that only unwind are waited for a moment."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from hermes_nb.errors import ModelError, UsageError, WorkerDiedError, WorkerError, WorkerStartError
 from hermes_nb.model.capability import lacking
@@ -19,6 +19,11 @@ from hermes_nb.model.sentence import join
 from hermes_nb.runtimes._base import Runtime, ToolRuntime, WorkerConnection, WorkerFiles, label_of
 from hermes_nb.workers.journal import of_turn
 from hermes_nb.workers.state_dir import InstanceDir
+
+if TYPE_CHECKING:
+    from hermes_nb.model import message as wire
+    from hermes_nb.model.message_part import AgentTold, Json
+    from hermes_nb.model.message_sender import SendToWorker
 
 WARM_UP_AFTER_S = 0.5  # idle time after binding before the worker warms itself up; a run at once is never behind it
 BIND_TIMEOUT_S = 60.0
@@ -34,13 +39,13 @@ class TurnPort(Protocol):
     def on_event(self, event: Event) -> None:
         """One event, committed by the worker."""
 
-    def on_tool_call(self, message: dict[str, Any]) -> None:
+    def on_tool_call(self, message: wire.ToolCalled) -> None:
         """The model asks for a tool of the notebook."""
 
-    def on_budget(self, message: dict[str, Any]) -> None:
+    def on_budget(self, message: wire.BudgetAsked | wire.BudgetDone) -> None:
         """A model call under a shared limit is to begin, or is over."""
 
-    def on_done(self, message: dict[str, Any]) -> None:
+    def on_done(self, message: wire.TurnDone) -> None:
         """The turn's end."""
 
     def on_worker_end(self, error: WorkerError) -> None:
@@ -85,8 +90,8 @@ class WorkerClient:
         self._connection: WorkerConnection | None = None
         self._starting = asyncio.Lock()
         self._opening: asyncio.Task[WorkerConnection] | None = None
-        self._agents: dict[str, dict[str, Any]] = {}
-        self._bound: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._agents: dict[str, AgentTold] = {}
+        self._bound: dict[str, asyncio.Future[wire.BoundKeys]] = {}
         self._turns: dict[str, TurnPort] = {}
         self._steers: dict[str, asyncio.Future[bool]] = {}
         self._is_ready = False
@@ -100,9 +105,9 @@ class WorkerClient:
         self._coming: set[str] = set()  # turns that are about to start
         self._variables: dict[str, str] | None = None
         self._news: list[str] = []
-        self.versions: dict[str, Any] = {}
+        self.versions: wire.ReadyKeys | None = None
         self.lacks: frozenset[str] = frozenset()  # capabilities that its engine has not, once it has told
-        self.engine: dict[str, Any] = {}
+        self.engine: wire.EngineFoundKeys | None = None
         self.progress: list[str] = []
         self._on_progress: list[Callable[[str], None]] = []
 
@@ -113,7 +118,7 @@ class WorkerClient:
         return isinstance(self._runtime, ToolRuntime)
 
     @property
-    def runtime_label(self) -> dict[str, Any]:
+    def runtime_label(self) -> Json:
         """What a turn's first event says of the runtime, so that a resume finds it again; {} where its name is enough."""
         return label_of(self._runtime)
 
@@ -271,7 +276,7 @@ class WorkerClient:
         self.replace()
 
     # -- binding -------------------------------------------------------------------------------------------------
-    def bind(self, agent_id: str, profile: dict[str, Any]) -> None:
+    def bind(self, agent_id: str, profile: AgentTold) -> None:
         """Bind an agent (again); its outcome is what `bound` gives."""
         self._agents[agent_id] = profile
         if self._connection is not None:
@@ -292,7 +297,7 @@ class WorkerClient:
 
     async def bound_for(
         self, turn_id: str, agent: BoundTo, on_progress: Callable[[str], None] | None = None
-    ) -> dict[str, Any]:
+    ) -> wire.BoundKeys:
         """`bound`, of a worker that has the variables as they are now, and that stays until the turn has ended."""
         await self.renew(turn_id)
         while self._news:
@@ -301,7 +306,7 @@ class WorkerClient:
 
     async def bound(
         self, agent_id: str, on_progress: Callable[[str], None] | None = None, *, timeout_s: float | None = None
-    ) -> dict[str, Any]:
+    ) -> wire.BoundKeys:
         """What the worker says of a bound agent, when it is.
 
         Args:
@@ -342,14 +347,14 @@ class WorkerClient:
         error = future.exception()
         return None if error is None else str(error)
 
-    def answer_of(self, agent_id: str) -> dict[str, Any] | None:
+    def answer_of(self, agent_id: str) -> wire.BoundKeys | None:
         """What the worker said of a bound agent; None before that, and when it could not be bound."""
         future = self._bound.get(agent_id)
         is_there = future is not None and future.done() and not future.cancelled() and future.exception() is None
         return future.result() if future is not None and is_there else None
 
     # -- turns ---------------------------------------------------------------------------------------------------
-    def start(self, turn: TurnPort, **keys: Any) -> None:
+    def start(self, turn: TurnPort, **keys: Unpack[wire.TurnStartKeys]) -> None:
         """Send a turn to the worker; from here on `turn` hears of it.
 
         Raises:
@@ -359,12 +364,12 @@ class WorkerClient:
             raise WorkerDiedError("The worker that runs Hermes is gone. The next run starts a new one.")
         self._turns[turn.id] = turn
         self._coming.discard(turn.id)
-        self._connection.send("turn.start", turn_id=turn.id, **keys)
+        self._connection.send("turn.start", **keys)
 
-    def send(self, kind: str, /, **keys: Any) -> None:
-        """Send a message about a running turn; dropped when the worker is gone (its turns hear of that)."""
-        if self._connection is not None:
-            self._connection.send(kind, **keys)
+    @property
+    def send(self) -> SendToWorker:
+        """Sends a message about a running turn; dropped when the worker is gone (its turns hear of that)."""
+        return _dropped if self._connection is None else self._connection.send
 
     async def steer(self, turn_id: str, text: str) -> bool:
         """Whether a word put in mid-turn was taken."""
@@ -384,32 +389,56 @@ class WorkerClient:
         self._end_condemned()
 
     # -- messages ------------------------------------------------------------------------------------------------
-    def _on_message(self, message: dict[str, Any]) -> None:
-        kind = message["kind"]
-        handler = getattr(self, "_on_" + kind.replace(".", "_"), None) if kind in _KINDS else None
-        if handler is None:
-            self._on_warning(f"The worker sent a message of an unknown kind, {kind!r}: {str(message)[:300]}")
-            return
-        handler(message)
+    def _on_message(self, message: wire.WorkerMessage) -> None:
+        if message["kind"] == "event":
+            event = Event.from_dict(message["event"])
+            if event.turn_id in self._turns:
+                self._turns[event.turn_id].on_event(event)
+        elif message["kind"] == "tool.call":
+            if (turn := self._turns.get(message["turn_id"])) is not None:
+                turn.on_tool_call(message)
+        elif message["kind"] == "turn.done":
+            if (turn := self._turns.get(message["turn_id"])) is not None:
+                turn.on_done(message)
+        elif message["kind"] == "budget.ask" or message["kind"] == "budget.done":
+            if (turn := self._turns.get(message["turn_id"])) is not None:
+                turn.on_budget(message)
+        elif message["kind"] == "steer.result":
+            future = self._steers.pop(message["turn_id"], None)
+            if future is not None and not future.done():
+                future.set_result(bool(message["is_applied"]))
+        elif message["kind"] == "tool.abandon":
+            pass  # a late result is ignored by the worker, and a stop has stopped the tool already
+        else:
+            self._on_word_of_itself(message)
 
-    def _on_ready(self, message: dict[str, Any]) -> None:
-        self._is_ready = True
-        self.versions = {k: v for k, v in message.items() if k not in ("kind", "v")}
-        self.lacks = lacking(message.get("capabilities"))
-
-    def _on_engine_found(self, message: dict[str, Any]) -> None:
-        self.engine = {k: v for k, v in message.items() if k not in ("kind", "v")}
-
-    def _on_engine_progress(self, message: dict[str, Any]) -> None:
-        self.progress.append(str(message["text"]))
-        for listener in self._on_progress:
-            listener(self.progress[-1])
-
-    def _on_bound(self, message: dict[str, Any]) -> None:
-        future = self._bound.get(message["agent_id"])
-        if future is not None and not future.done():
-            future.set_result(message)
-        asyncio.get_running_loop().call_later(WARM_UP_AFTER_S, self._warm, message["agent_id"])
+    def _on_word_of_itself(self, message: wire.WorkerMessage) -> None:
+        """Take what a worker says of itself and its agents, and what nobody knows."""
+        if message["kind"] == "ready":
+            self._is_ready = True
+            self.versions = message
+            self.lacks = lacking(message.get("capabilities"))
+        elif message["kind"] == "engine.found":
+            self.engine = message
+        elif message["kind"] == "engine.progress":
+            self.progress.append(str(message["text"]))
+            for listener in self._on_progress:
+                listener(self.progress[-1])
+        elif message["kind"] == "bound":
+            future = self._bound.get(message["agent_id"])
+            if future is not None and not future.done():
+                future.set_result(message)
+            asyncio.get_running_loop().call_later(WARM_UP_AFTER_S, self._warm, message["agent_id"])
+        elif message["kind"] == "bind.failed":
+            self._on_bind_failed(message)
+        elif message["kind"] == "warmed":
+            if not message.get("is_ok", True):
+                why = str(message.get("error") or "no reason given").rstrip(".")
+                self._on_warning(f"The worker's warm-up turn failed: {why}.")
+        elif message["kind"] == "fatal":
+            self._fatal = f"{message.get('error_type', 'error')}: {message.get('error', '')}"
+        else:
+            self._on_warning(f"The worker sent a message of an unknown kind, {message['kind']!r}: {str(message)[:300]}")
 
     def _warm(self, agent_id: str) -> None:
         """One is enough: what it loads is the process's."""
@@ -417,7 +446,7 @@ class WorkerClient:
             self._is_warm = True
             self._connection.send("warm", agent_id=agent_id)
 
-    def _on_bind_failed(self, message: dict[str, Any]) -> None:
+    def _on_bind_failed(self, message: wire.BindFailed) -> None:
         future = self._bound.get(message["agent_id"])
         if future is None or future.done():
             return
@@ -426,62 +455,6 @@ class WorkerClient:
         future.set_exception(ModelError(text) if is_model else UsageError(text))
         future.exception()
 
-    def _on_warmed(self, message: dict[str, Any]) -> None:
-        if not message.get("is_ok", True):
-            self._on_warning(
-                f"The worker's warm-up turn failed: {str(message.get('error') or 'no reason given').rstrip('.')}."
-            )
 
-    def _on_event(self, message: dict[str, Any]) -> None:
-        event = Event.from_dict(message["event"])
-        turn = self._turns.get(event.turn_id)
-        if turn is not None:
-            turn.on_event(event)
-
-    def _on_tool_call(self, message: dict[str, Any]) -> None:
-        turn = self._turns.get(message["turn_id"])
-        if turn is not None:
-            turn.on_tool_call(message)
-
-    def _on_budget_ask(self, message: dict[str, Any]) -> None:
-        turn = self._turns.get(message["turn_id"])
-        if turn is not None:
-            turn.on_budget(message)
-
-    _on_budget_done = _on_budget_ask
-
-    def _on_tool_abandon(self, message: dict[str, Any]) -> None:
-        """Nothing to do: a late result is ignored by the worker, and a stop has stopped the tool already."""
-
-    def _on_steer_result(self, message: dict[str, Any]) -> None:
-        future = self._steers.pop(message["turn_id"], None)
-        if future is not None and not future.done():
-            future.set_result(bool(message["is_applied"]))
-
-    def _on_turn_done(self, message: dict[str, Any]) -> None:
-        turn = self._turns.get(message["turn_id"])
-        if turn is not None:
-            turn.on_done(message)
-
-    def _on_fatal(self, message: dict[str, Any]) -> None:
-        self._fatal = f"{message.get('error_type', 'error')}: {message.get('error', '')}"
-
-
-_KINDS = frozenset(
-    {
-        "engine.found",
-        "engine.progress",
-        "ready",
-        "bound",
-        "bind.failed",
-        "warmed",
-        "event",
-        "tool.call",
-        "tool.abandon",
-        "budget.ask",
-        "budget.done",
-        "steer.result",
-        "turn.done",
-        "fatal",
-    }
-)
+def _dropped(kind: str, /, **keys: Any) -> None:
+    """Send to a worker that is gone."""

@@ -11,9 +11,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.accounting.usage import UsageCounter
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_part import LimitTold
 
 _POLL_S = 0.05
 
@@ -58,14 +61,14 @@ class Budget:
 
     def __init__(
         self,
-        limits: Sequence[Mapping[str, Any]],
+        limits: Sequence[LimitTold],
         tally: UsageCounter,
         *,
         is_stopping: Callable[[], bool] = lambda: False,
         ask: Ask | None = None,
         told: Callable[[str], None] = lambda call_id: None,
     ) -> None:
-        self._limits = [dict(limit) for limit in limits]
+        self._limits = list(limits)
         self._shared = [limit for limit in self._limits if limit.get("is_shared")]
         self._tally = tally
         self._is_stopping = is_stopping

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from hermes_nb.engine.accounting.budget import Bound
 from hermes_nb.engine.durability.event_writer import EventWriter
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import BudgetAnswerKeys
 
 _STOP_POLL_S = 0.05
 
@@ -59,7 +62,7 @@ class ReservationClient:
         """A call is over, and recorded."""
         self._outbox.send("budget.done", turn_id=self._turn_id, call_id=call_id)
 
-    def on_answer(self, message: Mapping[str, Any]) -> None:
+    def on_answer(self, message: BudgetAnswerKeys) -> None:
         """The kernel's answer, on the reading thread; one that nobody waits for is ignored."""
         with self._lock:
             waiting = self._waiting.get(str(message.get("call_id")))

@@ -6,11 +6,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.durability.journal import Journal, JournalError, Response, ToolResult
 from hermes_nb.model.event import Event, EventNumberer
 from hermes_nb.model.mask import Masker
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_sender import SendToKernel
 
 Send = Callable[..., None]
 
@@ -83,6 +86,10 @@ class EventWriter:
         if self.journal is not None:
             self.journal.commit(kept=replace(response, body=self.masker.data(response.body)), at_unix_s=time.time())
 
-    def send(self, kind: str, /, **keys: Any) -> None:
-        """One message that is no event, masked."""
+    @property
+    def send(self) -> SendToKernel:
+        """Sends one message that is no event, masked."""
+        return self._masked
+
+    def _masked(self, kind: str, /, **keys: Any) -> None:
         self._send(kind, **self.masker.data(keys))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.durability.journal import ToolResult
 from hermes_nb.engine.hermes.reply import flat_text
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_part import Json, ReplayTold
 
 HEAD_CHARS = 400
 _SHOWN_CHARS = 160
@@ -30,10 +33,10 @@ class RecordedSteps:
         responses: Recorded responses by (fingerprint, occurrence).
     """
 
-    def __init__(self, told: Mapping[str, Any]) -> None:
+    def __init__(self, told: ReplayTold) -> None:
         self._told = told
         self._steps = [dict(r) for r in told.get("responses") or ()]
-        self.responses: dict[tuple[str, int], dict[str, Any]] = {
+        self.responses: dict[tuple[str, int], Json] = {
             (str(r["fingerprint"]), int(r["occurrence"])): dict(r["body"]) for r in self._steps
         }
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb._near import near
 from hermes_nb._provider import PROVIDERS, key_variables
@@ -20,6 +20,9 @@ from hermes_nb.engine.hermes.agent_home import AgentHome
 from hermes_nb.engine.hermes.outcome import ModelIdentity
 from hermes_nb.engine.hermes.toolset_offer import Offer, offers, refusal
 from hermes_nb.model.toolspec import ToolSpec
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_part import AgentTold, Json, ModelRouteTold
 
 TOOLSET = "hermes_nb:{name}"  # one toolset per tool name, so that two agents' tools of one name never meet
 FLYTE_TOOLSET = "flyte"  # where Flyte's adapter registers the tools it is given
@@ -51,7 +54,7 @@ class ModelRoute:
     api_mode: str | None = None
 
 
-def resolve(hermes: SimpleNamespace, model: Mapping[str, Any]) -> tuple[ModelIdentity, ModelRoute]:
+def resolve(hermes: SimpleNamespace, model: ModelRouteTold) -> tuple[ModelIdentity, ModelRoute]:
     """The model and endpoint of a wire `model` that is not the offline one.
 
     Raises:
@@ -113,7 +116,7 @@ class WorkerAgent:
 
     def __init__(
         self,
-        spec: Mapping[str, Any],
+        spec: AgentTold,
         hermes: SimpleNamespace,
         model: ModelIdentity,
         endpoint: ModelRoute,
@@ -129,8 +132,8 @@ class WorkerAgent:
         told = spec.get("model") or {}
         worker_home = Path(patch.upstream("hermes_constants").get_hermes_home())
         self._servers: list[str] = []
-        self.home = AgentHome(spec["home"], worker_home) if spec.get("home") else None
-        self.options: dict[str, Any] = dict(told.get("options") or {})
+        self.home = AgentHome(home, worker_home) if (home := spec.get("home")) else None
+        self.options: Json = dict(told.get("options") or {})
         self._fallbacks = [resolve(hermes, other) for other in told.get("fallbacks") or ()]
         self._instructions = str(spec.get("instructions") or "")
         self._max_turns = int(spec.get("max_turns") or 90)

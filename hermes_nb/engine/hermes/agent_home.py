@@ -13,10 +13,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.durability.recorder import new_id
 from hermes_nb.engine.hermes import patch
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_part import HomeTold
 
 PARTS = ("memories", "skills")
 CHANGES = "changes.jsonl"
@@ -32,7 +35,7 @@ class AgentHome:
         worker_home: HERMES_HOME of the worker.
     """
 
-    def __init__(self, told: Mapping[str, Any], worker_home: Path) -> None:
+    def __init__(self, told: HomeTold, worker_home: Path) -> None:
         self.name, self.path = str(told["name"]), Path(str(told["path"]))
         self._seen = worker_home / "agents" / self.name
         self._seen.mkdir(parents=True, exist_ok=True, mode=0o700)

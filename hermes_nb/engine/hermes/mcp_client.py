@@ -11,16 +11,19 @@ import shutil
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.hermes import patch
 from hermes_nb.engine.hermes.coroutine_loop import settled
 from hermes_nb.engine.hermes.toolset_offer import Offer
 
+if TYPE_CHECKING:
+    from hermes_nb.model.message_part import McpServerTold
+
 TOOLSET = "mcp-{name}"
 _END_S = 15.0
 _lock = threading.Lock()
-_configs: dict[str, dict[str, Any]] = {}
+_configs: dict[str, McpServerTold] = {}
 _holders: dict[str, set[int]] = {}
 
 
@@ -32,13 +35,13 @@ class McpError(Exception):
         self.kind, self.hint = kind, hint
 
 
-def values(server: Mapping[str, Any]) -> list[str]:
+def values(server: McpServerTold) -> list[str]:
     """What of a server may be a secret: values of its environment and of its headers, and their last words."""
-    found = [str(v) for part in ("env", "headers") for v in (server.get(part) or {}).values()]
+    found = [str(v) for values in (server.get("env"), server.get("headers")) for v in (values or {}).values()]
     return [word for value in found for word in {value, value.rpartition(" ")[2]}]
 
 
-def connect(holder: int, servers: Mapping[str, Mapping[str, Any]]) -> dict[str, Offer]:
+def connect(holder: int, servers: Mapping[str, McpServerTold]) -> dict[str, Offer]:
     """Connect what is not connected yet; returns the tools of each server, or why it gives none, by its toolset.
 
     Args:
@@ -61,7 +64,7 @@ def connect(holder: int, servers: Mapping[str, Mapping[str, Any]]) -> dict[str, 
         for name, config in servers.items():
             if _configs.get(name, config) != config:
                 raise McpError(f"Another agent of this worker has another MCP server {name!r}. Give it a name of its own.")
-        _configs.update({name: dict(config) for name, config in servers.items()})
+        _configs.update(servers)
         for name in servers:
             _holders.setdefault(name, set()).add(holder)
         settled(client.register_mcp_servers({name: dict(config) for name, config in servers.items() if _can_start(config)}))
@@ -83,11 +86,11 @@ def _within(client: Any, function: Callable[[], Any]) -> Any:
     return settled(there())
 
 
-def _can_start(config: Mapping[str, Any]) -> bool:
+def _can_start(config: McpServerTold) -> bool:
     return "command" not in config or shutil.which(str(config["command"])) is not None
 
 
-def _offer(client: Any, name: str, config: Mapping[str, Any]) -> Offer:
+def _offer(client: Any, name: str, config: McpServerTold) -> Offer:
     server = client._servers.get(name)
     tools = sorted(getattr(server, "_registered_tool_names", None) or ())
     if tools:

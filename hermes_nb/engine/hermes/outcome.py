@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from hermes_nb._provider import key_variables
@@ -24,6 +24,9 @@ from hermes_nb.engine.durability.recording import NotRecorded
 from hermes_nb.engine.hermes import verdict
 from hermes_nb.engine.hermes.event_stream import UNREADABLE
 from hermes_nb.model.credential import shown
+
+if TYPE_CHECKING:
+    from hermes_nb.model.status import TurnStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ class ModelIdentity:
 class Outcome:
     """A turn's end. `status`: completed, stopped, failed, timed_out or max_turns."""
 
-    status: str
+    status: TurnStatus
     text: str = ""
     error: str = ""
     error_type: str = ""
@@ -118,7 +121,7 @@ def of_result(result: Mapping[str, Any], recorder: Recorder, model: ModelIdentit
 
 def stopped(recorder: Recorder, reason: str, exit_reason: str = "") -> Outcome:
     """Somebody, or the clock, ended the turn."""
-    status = "timed_out" if reason == "timeout" else "stopped"
+    status: TurnStatus = "timed_out" if reason == "timeout" else "stopped"
     return Outcome(status, recorder.partial_text(), reason=reason, exit_reason=exit_reason or "stopped")
 
 

@@ -231,7 +231,7 @@ def _image(plan: Plan) -> str:
 def _model(plan: Plan) -> Iterator[str]:
     model, variable = plan.spec.model, plan.spec.key_variable
     if model["provider"] == "custom":
-        yield f"base_url={_quoted(model['base_url'])}"
+        yield f"base_url={_quoted(model['base_url'] or '')}"
         yield 'api_mode="chat_completions"'
         yield f"api_key=os.environ[{_quoted(variable or CUSTOM_KEY_VARIABLE)}]" if variable else 'api_key="not-needed"'
     elif model["provider"] == "offline":

@@ -17,6 +17,7 @@ from hermes_nb.model.agent import OFFLINE
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_nb.api.bound_agent import BoundAgent
+    from hermes_nb.model.message_part import ModelTold
     from hermes_nb.tools.decorator import Tool
 
 CUSTOM_KEY_VARIABLE = "HERMES_NB_MODEL_KEY"  # holds the key of an endpoint of provider `custom`, inside the task
@@ -46,7 +47,7 @@ class Spec:
 
     agent: str
     instructions: str
-    model: Mapping[str, Any]
+    model: ModelTold
     key_variable: str = ""
     tools: Sequence[Mapping[str, Any]] = ()
     toolsets: Sequence[str] = ()

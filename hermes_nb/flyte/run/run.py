@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from hermes_nb import _settings
 from hermes_nb.errors import HermesNbError
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from hermes_nb.api.bound_agent import BoundAgent
     from hermes_nb.flyte.config import FlyteConfig
     from hermes_nb.flyte.promotion.plan import Plan
+    from hermes_nb.model.message import TurnStartKeys
+    from hermes_nb.model.message_part import Json
+    from hermes_nb.model.message_sender import SendToKernel
+    from hermes_nb.model.status import TurnStatus
 
-Tell = Callable[[str, Mapping[str, Any]], None]
 RUN, LOG = "flyte.run", "flyte.log"  # the kinds of our events about the run itself: its phase, and the tail of its log
 LOG_EVERY_S = 1.0
 
@@ -38,7 +41,12 @@ class FlyteRun:
     """
 
     def __init__(
-        self, runtime: FlyteConfig, agent_of: Callable[[str], Any], place: WorkerFiles, start: Mapping[str, Any], tell: Tell
+        self,
+        runtime: FlyteConfig,
+        agent_of: Callable[[str], Any],
+        place: WorkerFiles,
+        start: TurnStartKeys,
+        tell: SendToKernel,
     ) -> None:
         self.runtime, self.place, self.start = runtime, place, start
         self.bound: BoundAgent = agent_of(str(start["agent_id"]))
@@ -102,7 +110,7 @@ class FlyteRun:
         elif event.kind == "turn.started":
             self._end = None  # another attempt
             self.attempt = max(self.attempt, event.attempt)
-        self._tell("event", {"event": event.to_dict()})
+        self._tell("event", event=event.to_dict())
 
     def warn(self, code: str, message: str) -> None:
         """Something to know, shown among the turn's rows."""
@@ -127,22 +135,20 @@ class FlyteRun:
         status = str(end.get("status") or ("failed" if end.get("kind") == "turn.failed" else "completed"))
         self._tell(
             "turn.done",
-            {
-                "turn_id": self.turn_id,
-                "status": status,
-                "text": end.get("text", ""),
-                "usage": end.get("usage"),
-                "cost_usd": end.get("cost_usd"),
-                "error": end.get("error", ""),
-                "error_type": end.get("error_type", ""),
-                "hint": end.get("hint", ""),
-                "n_model_calls": end.get("n_model_calls", 0),
-                "exit_reason": "",
-                "raw": self.raw(),
-            },
+            turn_id=self.turn_id,
+            status=cast("TurnStatus", status),
+            text=end.get("text", ""),
+            usage=end.get("usage"),
+            cost_usd=end.get("cost_usd"),
+            error=end.get("error", ""),
+            error_type=end.get("error_type", ""),
+            hint=end.get("hint", ""),
+            n_model_calls=end.get("n_model_calls", 0),
+            exit_reason="",
+            raw=self.raw(),
         )
 
-    def raw(self) -> dict[str, Any]:
+    def raw(self) -> Json:
         """What is known of the run itself, for `RunResult.raw`."""
         return {}
 
@@ -179,23 +185,23 @@ class FlyteRun:
         """End it: what is told ends at once, what runs is ended behind it."""
         raise AssertionError("a Ride is one of its sub-classes")
 
-    def order(self) -> dict[str, Any]:
+    def order(self) -> Json:
         """The turn's request, as it travels."""
         kept = ("turn_id", "session_id", "history", "date", "n_prior_turns", "labels")
-        prompt = self.start.get("prompt", "")
-        parts: dict[str, Any] = {} if isinstance(prompt, str) else {"prompt_parts": prompt}
+        prompt, start = self.start["prompt"], dict(self.start)
+        parts: Json = {} if isinstance(prompt, str) else {"prompt_parts": prompt}
         if self.attempt > 1:
             parts |= {"attempt": self.start["attempt"], "declined": self.start.get("declined") or []}
         return {
-            **{k: self.start[k] for k in kept if k in self.start},
+            **{k: start[k] for k in kept if k in start},
             **parts,
             "agent": self.bound.name,
-            "runtime": self.start.get("runtime") or "flyte",
+            "runtime": self.start["runtime"] or "flyte",
             "yes": self.runtime.yes,
         }
 
     @property
     def prompt(self) -> str:
         """What is asked, as text; pictures travel beside it, in the order."""
-        prompt = self.start.get("prompt", "")
+        prompt = self.start["prompt"]
         return prompt if isinstance(prompt, str) else "\n\n".join(str(p["text"]) for p in prompt if p.get("text"))

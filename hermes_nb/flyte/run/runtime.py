@@ -7,9 +7,9 @@ is no process behind it; each turn is a run of its own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from hermes_nb._near import suggesting
 from hermes_nb.errors import UsageError, WorkerDiedError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hermes_nb.api.bound_agent import BoundAgent
     from hermes_nb.api.hermes import Hermes
     from hermes_nb.api.turn import Turn
+    from hermes_nb.model.message import KernelMessage, OnMessage, TurnStart, WorkerMessage
+    from hermes_nb.model.message_sender import SendToKernel
 
 NO_STEERING = "Flyte has no way to put in a word while a run goes on. Stop it, or ask in the next turn."
 
@@ -50,9 +52,7 @@ class Flyte(FlyteConfig):
         key: Idempotency key: the same key is the same run.
     """
 
-    async def open(
-        self, place: WorkerFiles, *, on_message: Callable[[dict[str, Any]], None], on_end: Callable[[str], None]
-    ) -> WorkerConnection:
+    async def open(self, place: WorkerFiles, *, on_message: OnMessage, on_end: Callable[[str], None]) -> WorkerConnection:
         """Ready at once, for agents that nobody knows (see `open_for`)."""
         return await self.open_for(_unknown, place, on_message=on_message, on_end=on_end)
 
@@ -61,7 +61,7 @@ class Flyte(FlyteConfig):
         agent_of: Callable[[str], Any],
         place: WorkerFiles,
         *,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> WorkerConnection:
         """Ready at once: nothing is started before a turn is."""
@@ -80,7 +80,7 @@ class _Connection:
         runtime: Flyte,
         agent_of: Callable[[str], Any],
         place: WorkerFiles,
-        on_message: Callable[[dict[str, Any]], None],
+        on_message: OnMessage,
         on_end: Callable[[str], None],
     ) -> None:
         self.pid: int | None = None
@@ -90,45 +90,52 @@ class _Connection:
         self._runs: dict[str, RemoteRun | LocalRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_gone = False
-        self._loop.call_soon(self._tell, "ready", {"producer": place.producer})
+        self._loop.call_soon(lambda: self._tell("ready", producer=place.producer))
 
     def send(self, kind: str, /, **keys: Any) -> None:
         if self._is_gone:
             raise WorkerDiedError("The connection to Flyte is closed; the next run opens a new one.")
-        self._loop.call_soon_threadsafe(self._take, kind, keys)
+        self._loop.call_soon_threadsafe(self._take, cast("KernelMessage", {"kind": kind, **keys}))
 
-    def _tell(self, kind: str, keys: Mapping[str, Any]) -> None:
+    @property
+    def _tell(self) -> SendToKernel:
+        return self._say
+
+    def _say(self, kind: str, /, **keys: Any) -> None:
         if not self._is_gone:
-            self._on_message({"v": 1, "kind": kind, **keys})
+            self._on_message(cast("WorkerMessage", {"kind": kind, **keys}))
 
-    def _take(self, kind: str, keys: Mapping[str, Any]) -> None:
-        turn_id = str(keys.get("turn_id"))
-        if kind == "bind":
-            model = keys["agent"]["model"]
+    def _take(self, message: KernelMessage) -> None:
+        if message["kind"] == "bind":
+            agent = message["agent"]
+            model = agent["model"]
             self._tell(
                 "bound",
-                {
-                    "agent_id": keys["agent_id"],
-                    "host": "",
-                    "toolsets": keys["agent"]["toolsets"],
-                    "model": {k: model.get(k) for k in ("id", "provider", "base_url")},
+                agent_id=message["agent_id"],
+                host="",
+                toolsets=agent["toolsets"],
+                model={
+                    "id": model["id"],
+                    "provider": model["provider"],
+                    "base_url": model.get("base_url") or "",
                 },
             )
-        elif kind == "warm":
-            self._tell("warmed", {"agent_id": keys["agent_id"], "duration_ms": 0.0, "is_ok": True})
-        elif kind == "turn.start":
-            self._start(turn_id, keys)
-        elif kind == "turn.stop" and turn_id in self._runs:
-            self._spawn(self._runs[turn_id].stop(str(keys.get("reason") or "user")))
-        elif kind == "turn.steer":
-            run = self._runs.get(turn_id)
+        elif message["kind"] == "warm":
+            self._tell("warmed", agent_id=message["agent_id"], duration_ms=0.0, is_ok=True)
+        elif message["kind"] == "turn.start":
+            self._start(message)
+        elif message["kind"] == "turn.stop":
+            if message["turn_id"] in self._runs:
+                self._spawn(self._runs[message["turn_id"]].stop(message["reason"]))
+        elif message["kind"] == "turn.steer":
+            run = self._runs.get(message["turn_id"])
             if run is not None:
                 run.warn("no-steering", NO_STEERING)
-            self._tell("steer.result", {"turn_id": turn_id, "is_applied": False, "text": keys.get("text", "")})
+            self._tell("steer.result", turn_id=message["turn_id"], is_applied=False, text=message["text"])
 
-    def _start(self, turn_id: str, keys: Mapping[str, Any]) -> None:
-        kind = RemoteRun if self._runtime.mode == "remote" else LocalRun
-        self._runs[turn_id] = run = kind(self._runtime, self._agent_of, self._place, keys, self._tell)
+    def _start(self, message: TurnStart) -> None:
+        kind, turn_id = RemoteRun if self._runtime.mode == "remote" else LocalRun, message["turn_id"]
+        self._runs[turn_id] = run = kind(self._runtime, self._agent_of, self._place, message, self._tell)
 
         async def to_end() -> None:
             try:

@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hermes_nb import _settings
 from hermes_nb.engine.durability.delta_batcher import DeltaPump
@@ -36,6 +36,10 @@ from hermes_nb.model.toolspec import ToolSpec
 from hermes_nb.tools.builtin import ResultStore, more_tool
 from hermes_nb.tools.call import denied
 from hermes_nb.tools.secret import declare
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message import TurnStart
+    from hermes_nb.model.message_part import AgentTold, ModelTold
 
 _FATAL = frozenset({"ModelAuthError", "UsageError", "ToolNameError", "UnknownNameError"})  # a retry ends the same way
 
@@ -92,25 +96,28 @@ async def run_turn(spec_json: str, inline: bytes, children: Mapping[str, Any], p
     # A cluster's record is Flyte's; the journal answers a retry where Flyte keeps nothing.
     journal = order["turn_id"] if flyte.ctx().mode == "local" else producer
     outbox = EventWriter(producer, Journal(folder / f"{journal}.db", producer), send, masker)
-    message = {
-        **order,
-        "prompt": order.get("prompt_parts") or prompt,
-        "agent_id": spec.agent,
-        "attempt": attempt,
-        "tools": [_known(t) for t in spec.tools],
-        "runtime": order.get("runtime") or "flyte",
-    }
+    message = cast(
+        "TurnStart",
+        {
+            **order,
+            "prompt": order.get("prompt_parts") or prompt,
+            "agent_id": spec.agent,
+            "attempt": attempt,
+            "tools": [_known(t) for t in spec.tools],
+            "runtime": order.get("runtime") or "flyte",
+        },
+    )
     turn = FlyteTurn(message, outbox, _pump, Reachability())
     dispatch = _Dispatch(turn, children, _loads(inline), masker, declined=order.get("declined") or ())
     model, endpoint = _endpoint(hermes, spec)
-    profile = {
+    profile: AgentTold = {
         "name": spec.agent,
         "model": spec.model,
         "instructions": spec.instructions,
-        "toolsets": spec.toolsets,
+        "toolsets": list(spec.toolsets),
         "max_turns": spec.max_turns,
         "tools": message["tools"],
-        "config": spec.config,
+        "config": dict(spec.config),
     }
     memory = Memory(spec.memory_key, order.get("history") or [])
     await memory.seed()
@@ -162,7 +169,8 @@ def _endpoint(hermes: Any, spec: Spec) -> tuple[ModelIdentity, ModelRoute]:
         base_url = OfflineEndpoint().start()
         return ModelIdentity(str(spec.model["id"]), "offline", base_url), ModelRoute("custom", base_url, "not-needed")
     key = _settings.variable(spec.key_variable) if spec.key_variable else None
-    return resolve(hermes, {**spec.model, "api_key": key or "not-needed" if spec.model["provider"] == "custom" else key})
+    route: ModelTold = {**spec.model, "api_key": key or "not-needed" if spec.model["provider"] == "custom" else key}
+    return resolve(hermes, route)
 
 
 class Conversation:

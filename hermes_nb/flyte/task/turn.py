@@ -6,7 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hermes_nb.engine.durability.journal import ToolResult
 from hermes_nb.engine.durability.recorder import Recorder
@@ -17,6 +17,9 @@ from hermes_nb.engine.hermes.outcome import Outcome
 from hermes_nb.engine.tool_executor import Call, ToolExecutor, same_arguments
 from hermes_nb.engine.turn import EngineTurn
 from hermes_nb.model.toolspec import ToolSpec
+
+if TYPE_CHECKING:
+    from hermes_nb.model.message_part import AgentTold
 
 _PASSED = ("status", "result_chars", "error_type", "error")
 
@@ -132,7 +135,7 @@ class FlyteAgent(WorkerAgent):
 
     def __init__(
         self,
-        spec: Mapping[str, Any],
+        spec: AgentTold,
         hermes: SimpleNamespace,
         model: Any,
         endpoint: Any,

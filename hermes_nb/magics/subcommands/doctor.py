@@ -138,8 +138,8 @@ def _running(context: Context) -> list[tuple[str, str]]:
 def _engine_of(worker: WorkerClient) -> list[str]:
     """The Hermes of a worker that has told: which, and what of it is missing."""
     told = worker.versions
-    if not told.get("hermes_agent"):
-        return [str(told["problem"])] if told.get("problem") else []
+    if told is None or not told.get("hermes_agent"):
+        return [told["problem"]] if told is not None and told.get("problem") else []
     text = f"{told.get('distribution') or 'hermes-agent'} {told['hermes_agent']}, Python {told.get('python')}"
     missing = ", ".join(told.get("missing") or ()) or "none"
     return [f"{text}; private names missing: {missing}; can't: {in_words(worker.lacks) or 'nothing'}"]
