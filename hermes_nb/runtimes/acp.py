@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hermes_nb.model.message_sender import SendToKernel
 
 PROTOCOL = 1
+END_S = 1.0
 START_S = 60.0  # a Hermes imports its tools before it answers
 CAPABILITIES = ("approve", "usage")  # `images` and `steer` depend on who is there
 HERMES = "hermes-agent"
@@ -158,6 +159,7 @@ class _Connection:
         self._calls = NotebookCalls(self._tell)
         self._offers: dict[str, Offer] = {}  # by their session
         self._tasks: set[asyncio.Task[None]] = set()
+        self._binding: set[asyncio.Task[None]] = set()
         self._agent, self._model = "", ""
         self._is_gone = False
         self._has_steering = self._takes_servers = False
@@ -166,10 +168,11 @@ class _Connection:
         self._spawn(self._keep_log(process.stderr))
         self._ending = self._loop.create_task(self._run())
 
-    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     @property
     def _tell(self) -> SendToKernel:
@@ -184,6 +187,8 @@ class _Connection:
     async def _run(self) -> None:
         await self._rpc.run()
         code = await self._process.wait()
+        if self._binding:  # who waits for an answer hears why there is none before the end
+            await asyncio.wait(self._binding, timeout=END_S)
         for task in list(self._tasks):
             task.cancel()
         self._calls.close()
@@ -264,7 +269,7 @@ class _Connection:
 
     def _take(self, message: KernelMessage) -> None:
         if message["kind"] == "bind":
-            self._spawn(self._bind(message["agent_id"], message["agent"]))
+            self._binding.add(self._spawn(self._bind(message["agent_id"], message["agent"])))
         elif message["kind"] == "warm":
             self._tell("warmed", agent_id=message["agent_id"], duration_ms=0.0, is_ok=True)
         elif message["kind"] == "turn.start":
