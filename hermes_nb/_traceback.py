@@ -30,7 +30,7 @@ def of_user(at: TracebackType | None) -> TracebackType | None:
 
 
 def rendered(error: BaseException) -> list[str]:
-    """The lines that IPython shows for an error, without the frames of this package.
+    """The lines that IPython shows for an error, without the frames of this package, and where its cause and cure stand.
 
     Raises:
         RuntimeError: No shell of IPython runs here.
@@ -40,4 +40,7 @@ def rendered(error: BaseException) -> list[str]:
     if shell is None:
         raise RuntimeError("No shell of IPython runs here.")
     lines: list[str] = shell.InteractiveTB.structured_traceback(type(error), error, of_user(error.__traceback__))
-    return lines
+    named = next((kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "hermes_nb.errors"), "")
+    has_magic = "hermes" in shell.magics_manager.magics["line"]
+    cure = f"%hermes help {named}" if has_magic else f'hermes_nb.help("{named}")'
+    return [*lines, f"Cause and cure: {cure}"] if named else lines

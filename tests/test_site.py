@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,11 @@ def test_every_page_and_notebook_is_in_the_navigation(site: ModuleType) -> None:
     pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
     notebooks = {f"tutorial/{path.stem}.md" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert navigation == pages | notebooks | set(site.PAGES.values())
+
+
+def test_the_diagrams_are_as_their_script_draws_them() -> None:
+    done = subprocess.run([sys.executable, "scripts/diagrams.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_every_public_name_is_in_the_reference() -> None:

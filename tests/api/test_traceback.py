@@ -7,6 +7,7 @@ import traceback
 
 import pytest
 
+import hermes_nb
 from hermes_nb._traceback import of_user
 from hermes_nb.errors import UsageError
 from hermes_nb.model.agent import Agent
@@ -39,3 +40,9 @@ def test_ipython_shows_the_users_lines_alone() -> None:
     assert "return choose(Agent" in told
     assert "provider:model" in told
     assert "model_choice.py" not in told
+    assert told.rstrip().endswith('Cause and cure: hermes_nb.help("UsageError")')
+
+
+def test_what_an_error_points_to_names_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    hermes_nb.help("ModelError")
+    assert "docs/reference/errors.md#modelerror" in capsys.readouterr().out
