@@ -14,6 +14,7 @@ from typing import Any
 MASK = "[masked]"
 FRAGMENT_CHARS = 8  # a piece of a key this long is masked wherever it stands
 _ENCODED_CHARS, _ENCODED_STEP = 12, 8  # of base64, such pieces are looked for at each such place
+_MOST_CLEAN = 20_000  # of the texts without a secret that are known again by their hash
 _SHORTEST = 8  # shorter secrets are words like "ollama" that local servers take as a key
 
 # The part of a key that says whose it is, not what it is: `sk-`, `sk-ant-api03-`, `sk-proj-`, `hf_`, `gsk_`.
@@ -65,6 +66,7 @@ class Masker:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._secrets: tuple[_Secret, ...] = ()
         self._instead: dict[str, str] = {}
+        self._clean: set[int] = set()
         self.add(*secrets)
 
     def copy(self) -> Masker:
@@ -78,10 +80,12 @@ class Masker:
         known = {s.value for s in self._secrets}
         new = {s for s in secrets if s and len(s) >= _SHORTEST and s.lower() not in _PLACEHOLDERS} - known
         self._secrets = tuple(sorted((*self._secrets, *map(_Secret, new)), key=lambda s: -len(s.value)))
+        self._clean = set()  # after the secrets: who searches meanwhile notes what it finds in the old one
 
     def replace(self, instead: dict[str, str]) -> None:
         """Put these texts in place of those, from now on: for what is a secret only where it stands, as in an address."""
         self._instead |= instead
+        self._clean = set()
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -89,7 +93,23 @@ class Masker:
         return tuple(s.value for s in self._secrets)
 
     def text(self, text: str) -> str:
-        """`text` without secrets; the same object when it holds none."""
+        """`text` without secrets; the same object when it holds none.
+
+        A conversation passes here whole with each of its requests, so a text that held none is known again.
+        """
+        if not self._secrets and not self._instead:
+            return text
+        clean, digest = self._clean, hash(text)
+        if digest in clean:
+            return text
+        made = self._searched(text)
+        if made is text:
+            if len(clean) >= _MOST_CLEAN:
+                clean.clear()
+            clean.add(digest)
+        return made
+
+    def _searched(self, text: str) -> str:
         for whole, instead in self._instead.items():
             text = text.replace(whole, instead)
         spans = [span for secret in self._secrets for span in secret.spans(text)]

@@ -100,3 +100,43 @@ def test_long_run_of_word_characters_before_dots_costs_linear_time() -> None:
     began_s = time.perf_counter()
     masker.text("x" * 200_000 + " ...")
     assert time.perf_counter() - began_s < 1.0  # it was minutes
+
+
+def test_a_text_that_held_no_secret_is_searched_again_for_a_later_one() -> None:
+    masker, text = Masker(["quite-another-word"]), "It says later-secret-value."
+    assert masker.text(text) is text
+    masker.add("later-secret-value")
+    assert masker.text(text) == "It says [masked]."
+
+
+def test_a_secret_that_is_added_during_a_search_is_found_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    masker, text = Masker(["quite-another-word"]), "It says later-secret-value."
+    searched = Masker._searched
+
+    def slowly(self: Masker, text: str) -> str:
+        found = searched(self, text)
+        self.add("later-secret-value")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Masker, "_searched", slowly)
+        assert masker.text(text) is text
+    assert masker.text(text) == "It says [masked]."
+
+
+def test_texts_without_a_secret_are_known_again_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_nb.model.mask._MOST_CLEAN", 10)
+    masker, n_searched = Masker(["quite-another-word"]), 0
+    searched = Masker._searched
+
+    def counted(self: Masker, text: str) -> str:
+        nonlocal n_searched
+        n_searched += 1
+        return searched(self, text)
+
+    monkeypatch.setattr(Masker, "_searched", counted)
+    for _ in range(3):
+        masker.data([f"message {n}" for n in range(5)])
+    assert n_searched == 5
+    masker.data([f"other {n}" for n in range(100)])
+    assert len(masker._clean) <= 10
