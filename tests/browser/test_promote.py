@@ -204,9 +204,9 @@ def test_the_card_has_its_button(page: Page) -> None:
 
 def test_what_stands_in_the_way_is_listed_with_a_jump_to_its_cell(page: Page) -> None:
     page.click(CARD, "Promote to Flyte")
-    page.wait(CARD, "!v.data.is_looking && v.data.plan && !v.found.textContent.includes('Looking')")
+    page.wait(CARD, "!v.data.is_looking && v.data.plan && !v.found.textContent.includes('Checking')")
     text = page.notebook.outputs()[CARD]
-    assert "1 thing stands in the way" in text
+    assert "1 problem to fix" in text
     assert "Variable 'lock' is a _thread.lock" in text
     assert "Make it inside the function" in text
     assert page.js(CARD, "v.submit.disabled") is True
@@ -230,7 +230,7 @@ def test_a_cell_that_is_not_there_is_told_instead(page: Page) -> None:
 def test_mended_it_runs_to_its_report(page: Page) -> None:
     page.notebook.run_cell(PROMOTE)
     page.wait(PROMOTE, "v.data.plan?.may_submit && !v.submit.disabled")
-    assert "Nothing stands in the way" in page.notebook.outputs()[PROMOTE]
+    assert "Ready to run" in page.notebook.outputs()[PROMOTE]
     page.click(PROMOTE, "Submit the run")
     page.notebook.wait_text("Write what the agent is asked there", cell=PROMOTE)
     question = page.area(PROMOTE).get_by_label("Question")
@@ -267,7 +267,7 @@ def test_what_was_refused_is_said_until_something_is_changed(page: Page) -> None
         page.wait(PROMOTE, "!v.root.innerText.includes('No room there.') && !v.root.innerText.includes('Submitting')")
         page.click(PROMOTE, "Submit the run")
         page.notebook.wait_text("No room there.", cell=PROMOTE)
-        assert "Nothing stands in the way" in page.notebook.outputs()[PROMOTE]
+        assert "Ready to run" in page.notebook.outputs()[PROMOTE]
     page.area(PROMOTE).get_by_label("Where", exact=True).select_option("flyte:local")
     page.wait(PROMOTE, "!v.root.innerText.includes('No room there.')")
     page.area(PROMOTE).get_by_label("Where", exact=True).select_option("cluster")
@@ -337,7 +337,7 @@ def test_a_turns_button_opens_its_form_in_sight(page: Page) -> None:
     page.notebook.page.keyboard.press("Enter")
     page.wait(ASKED, "v.data.plan?.may_submit && !v.submit.disabled")
     assert page.js(ASKED, "v.inputs.prompt.value") == "Weather in Paris and in Rome?"
-    assert "Nothing stands in the way" in page.notebook.outputs()[ASKED]
+    assert "Ready to run" in page.notebook.outputs()[ASKED]
     page.wait(ASKED, "document.activeElement === v.inputs.prompt")
     assert page.js(ASKED, "v.root.getBoundingClientRect().top < innerHeight - 50")
     page.shoot(ASKED, "turn")

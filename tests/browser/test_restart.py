@@ -20,12 +20,12 @@ def test_an_approval_of_a_kernel_that_is_gone_can_t_be_clicked_and_says_so(page:
     page.button(ASK, "Approve").wait_for(timeout=60_000)
     page.wait(ASK, "!v.element.querySelector('.hnbr-asked button').disabled")
     page.notebook.restart()
-    page.wait(ASK, "v.doing.textContent.includes('is gone')", timeout_s=15)
+    page.wait(ASK, "v.doing.textContent.includes('kernel stopped')", timeout_s=15)
     for name in ("Approve", "Always", "Deny"):
         assert page.button(ASK, name).is_disabled()
     said = page.cell(ASK).locator(".hnbr-turn").inner_text()
     assert "No longer waiting" in said
-    assert "Approval needed" not in said
+    assert "Approve this call?" not in said
     assert page.cell(ASK).locator(".hnbr-is-running").count() == 0
     page.shoot(ASK, "restarted")
     page.browser.assert_clean()

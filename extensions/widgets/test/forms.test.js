@@ -198,10 +198,10 @@ test("a run can be submitted only where nothing stands in the way", t => {
   const stop = { severity: "stops", code: "secret", text: "No key is there.", cure: "Set one." };
   const { model, view } = show(t, promote, PROMOTION({ plan: PLAN([stop]) }));
   assert.equal(view.submit.disabled, true);
-  assert.match(view.found.textContent, /1 thing stands in the way/);
+  assert.match(view.found.textContent, /1 problem to fix/);
   model.set("data", PROMOTION({ plan: PLAN([{ ...stop, severity: "note" }]) }));
   assert.equal(view.submit.disabled, false);
-  assert.match(view.found.textContent, /Nothing stands in the way/);
+  assert.match(view.found.textContent, /Ready to run/);
   view.submit.click();
   assert.deepEqual([last(model).t, last(model).n, last(model).form.prompt], ["submit", 1, "How many?"]);
 });

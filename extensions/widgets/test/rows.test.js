@@ -152,7 +152,7 @@ test("an approval has a button for each choice, and sends the one that is clicke
     buttons.map(b => b.textContent),
     ["Approve", "Always", "Deny"],
   );
-  assert.equal(row.element.getAttribute("aria-label"), "Approval needed");
+  assert.equal(row.element.getAttribute("aria-label"), "Approve this call?");
   assert.ok(
     buttons.every(b => b.disabled),
     "the second half of a double click approves nothing",

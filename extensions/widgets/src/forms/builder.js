@@ -51,7 +51,7 @@ class BuilderView extends FormView {
     const tools = this._set("tools", "Tools", "Functions of this notebook that the agent may call."),
       toolsets = this._set("toolsets", "Hermes toolsets", "Hermes's own tools, with what they may touch. None by default.");
     toolsets.box.classList.add("hnbs-two");
-    this.look = button("Look again", () => this._refresh(), {
+    this.look = button("Refresh", () => this._refresh(), {
       "aria-label": "Look for functions, models and runtimes again",
     });
     tools.box.after(this.look);

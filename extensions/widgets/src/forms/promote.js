@@ -79,7 +79,7 @@ class PromoteView extends FormView {
     );
     this.found = element("div", { class: "hnbs-found", "aria-live": "polite" });
     this.submit = element("button", { type: "submit", class: "hnbs-main" }, "Submit the run");
-    this.look = button("Look again", () => this._look());
+    this.look = button("Check again", () => this._look());
     this.closer = button(
       "Close",
       () => {
@@ -257,7 +257,7 @@ class PromoteView extends FormView {
     this.foundKey = key;
     this.told.replaceChildren(...(isSubmitting ? ["Submitting ..."] : []));
     const parts = [];
-    if (isLooking) parts.push(element("p", { class: "hnbs-hint" }, "Looking for what stands in the way ..."));
+    if (isLooking) parts.push(element("p", { class: "hnbs-hint" }, "Checking ..."));
     else {
       if (error) parts.push(notice("bad", error));
       if (missing) parts.push(codeBlock(missing, "Run this in a cell, then restart the kernel"));
@@ -284,14 +284,14 @@ class PromoteView extends FormView {
     const tools = plan.tools.map(t => `${t.name} (${how[t.how] ?? t.how})`).join(", ");
     return [
       n
-        ? notice("bad", `${n} ${n === 1 ? "thing stands" : "things stand"} in the way. Nothing was sent.`)
-        : notice("good", "Nothing stands in the way."),
+        ? notice("bad", `${n} ${n === 1 ? "problem" : "problems"} to fix before this can run. Nothing was sent.`)
+        : notice("good", "Ready to run. Nothing has been sent yet."),
       stops.length + notes.length > 0 &&
         element("ul", { class: "hnbs-findings" }, ...[...stops, ...notes].map(f => this._finding(f))),
       element(
         "details",
         {},
-        element("summary", {}, "What travels"),
+        element("summary", {}, "What will be uploaded"),
         facts([
           ["model", `${plan.model.id} (${plan.model.provider})`],
           ["tools", tools],

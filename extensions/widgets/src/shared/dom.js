@@ -20,12 +20,18 @@ export function element(tag, attributes = {}, ...children) {
 /**
  * @param {string} text
  * @param {HTMLElement} button
+ * @param {string} [html] the same with its form, for who can paste it
  */
-export async function copyText(text, button) {
+export async function copyText(text, button, html = "") {
   const said = button.textContent;
   let isCopied = true;
   try {
-    await navigator.clipboard.writeText(text);
+    const blob = type => new Blob([type === "text/html" ? html : text], { type });
+    if (html && typeof ClipboardItem !== "undefined")
+      await navigator.clipboard.write([
+        new ClipboardItem({ "text/html": blob("text/html"), "text/plain": blob("text/plain") }),
+      ]);
+    else await navigator.clipboard.writeText(text);
   } catch {
     const area = element("textarea", { class: "hnbw-unseen" });
     area.value = text;

@@ -77,15 +77,18 @@ export class Prose {
   text;
   /** @type {((pre: Element, isOpen?: boolean) => void) | undefined} */
   onCode;
+  /** @type {((table: Element, isOpen?: boolean) => void) | undefined} */
+  onTable;
   /** @type {((formula: Element) => void) | undefined} */
   typeset;
 
   /**
-   * @param {{ onCode?: (pre: Element, isOpen?: boolean) => void, typeset?: (formula: Element) => void }} options what is told of each block of
-   *   code and each formula, once it is over
+   * @param {{ onCode?: (pre: Element, isOpen?: boolean) => void, onTable?: (table: Element, isOpen?: boolean) => void,
+   *   typeset?: (formula: Element) => void }} options what is told of each block of code, table and formula
    */
-  constructor({ onCode, typeset } = {}) {
+  constructor({ onCode, onTable, typeset } = {}) {
     this.onCode = onCode;
+    this.onTable = onTable;
     this.typeset = typeset;
     this.element = document.createElement("div");
     this.element.className = "hnbr-prose";
@@ -124,12 +127,15 @@ export class Prose {
       this.done.append(over);
       this.nDone += split;
       each(nodes, "pre", this.onCode);
+      each(nodes, "table", this.onTable && (table => this.onTable?.(table)));
       each(nodes, ".hnbr-formula", this.typeset);
     }
     const rest = this.text.slice(this.nDone);
     this.rest.replaceChildren(drawn(this.isOpen ? settled(rest) : rest));
+    const still = [...this.rest.children];
+    each(still, "table", this.onTable && (table => this.onTable?.(table, true)));
     each(
-      [...this.rest.children],
+      still,
       "pre",
       this.onCode && (pre => this.onCode?.(pre, true)), // framed and coloured from its first line on
     );

@@ -5,6 +5,7 @@ import { formatSeconds } from "../shared/format.js";
 import { dress } from "./code.js";
 import { button, element, icon } from "./dom.js";
 import { Prose } from "./markdown.js";
+import { dressTable } from "./table.js";
 
 const DENIED_BY = ["deny"],
   ALLOWED = { once: "Approve", always: "Always", deny: "Deny" };
@@ -41,17 +42,19 @@ function grid(columns, rows) {
   );
 }
 
+/** @param {string[][]} pairs */
+function pairsTable(pairs) {
+  const rows = pairs.map(([k, v]) => element("tr", {}, element("th", {}, k), element("td", {}, v)));
+  return element("table", { class: "hnbr-grid hnbr-pairs" }, element("tbody", {}, ...rows));
+}
+
 /** @param {import("../shared/protocol").Detail} detail */
 export function detailBlock({ label, text, pairs, columns, rows, rest }) {
   const left = n =>
     element("div", { class: "hnbr-dim" }, `${n.toLocaleString("en")} more ${columns ? "rows" : "characters"}`);
   const isTechnical = label === "Technical";
   const body = pairs
-    ? element(
-        "table",
-        { class: "hnbr-grid hnbr-pairs" },
-        element("tbody", {}, ...pairs.map(([k, v]) => element("tr", {}, element("th", {}, k), element("td", {}, v)))),
-      )
+    ? pairsTable(pairs)
     : columns
       ? element(
           "div",
@@ -170,6 +173,15 @@ class Row {
   }
 }
 
+// Prose whose code, tables and formulas have what they need.
+function proseOf(context) {
+  return new Prose({
+    onCode: (pre, isOpen) => dress(pre, context, isOpen),
+    onTable: (table, isOpen) => dressTable(table, context, isOpen),
+    typeset: context.typeset,
+  });
+}
+
 // What a model said before it called tools.
 class Said {
   /**
@@ -177,7 +189,7 @@ class Said {
    * @param {import("../shared/protocol").RowHost} context
    */
   constructor(_name, context) {
-    this.prose = new Prose({ onCode: (pre, isOpen) => dress(pre, context, isOpen), typeset: context.typeset });
+    this.prose = proseOf(context);
     this.element = element("div", { class: "hnbr-said" }, this.prose.element);
   }
 
@@ -193,7 +205,7 @@ class Answer {
    * @param {import("../shared/protocol").RowHost} context
    */
   constructor(_name, context) {
-    this.prose = new Prose({ onCode: (pre, isOpen) => dress(pre, context, isOpen), typeset: context.typeset });
+    this.prose = proseOf(context);
     this.element = element("div", { class: "hnbr-answer" }, this.prose.element);
   }
 
@@ -205,10 +217,28 @@ class Answer {
   }
 }
 
+// The arguments of a call that waits: a line each, where they are an object.
+function given(ask) {
+  let held;
+  try {
+    held = JSON.parse(ask.arguments);
+  } catch {}
+  if (!held || typeof held !== "object" || Array.isArray(held) || !Object.keys(held).length)
+    return element("pre", { tabindex: "0", "aria-label": `Arguments of ${ask.name}` }, ask.arguments);
+  const pairs = Object.entries(held).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : JSON.stringify(value, null, 1),
+  ]);
+  return element("div", { class: "hnbr-given", role: "group", "aria-label": `Arguments of ${ask.name}` }, pairsTable(pairs));
+}
+
 const CALM_MS = 500;
 
 // A request for approval, or a question: open it has buttons, answered it is a row.
 class Asked {
+  /** @type {any} */
+  ask;
+
   /**
    * @param {string} _name
    * @param {import("../shared/protocol").RowHost} context
@@ -233,20 +263,19 @@ class Asked {
     if (this.id === item.ask.id) return;
     const { ask } = item;
     this.id = ask.id;
+    this.ask = ask;
     this.element.className = "hnbr-asked hnbr-open";
     this.element.setAttribute("role", "group");
-    this.element.setAttribute("aria-label", ask.approval ? "Approval needed" : "Question of the agent");
+    this.element.setAttribute("aria-label", ask.approval ? "Approve this call?" : "Question of the agent");
     this.element.replaceChildren(
       ...[
         element(
           "div",
           { class: "hnbr-question" },
-          icon("✋"),
-          " ",
-          element("b", {}, ask.approval ? "Approval needed" : "The agent asks"),
-          ` — ${ask.question}`,
+          element("b", {}, ask.approval ? "Approve this call?" : ask.question),
+          ask.approval && element("code", { class: "hnbr-asks" }, ask.name || ask.question),
         ),
-        ask.arguments && element("pre", { tabindex: "0", "aria-label": `Arguments of ${ask.name}` }, ask.arguments),
+        ask.arguments && given(ask),
         ask.approval ? this._allow(ask) : this._reply(ask),
       ].filter(Boolean),
     );
@@ -274,7 +303,7 @@ class Asked {
       made.disabled = true;
     this.element.classList.add("hnbr-over");
     const title = this.element.querySelector(".hnbr-question b");
-    if (title) title.textContent = "No longer waiting";
+    if (title) title.textContent = this.ask.approval ? "No longer waiting" : `No longer waiting: ${this.ask.question}`;
     this.element.setAttribute("aria-label", "No longer waiting");
   }
 
@@ -299,10 +328,10 @@ class Asked {
                 : "hnbr-button",
           title:
             choice === "always"
-              ? "This tool with these arguments, for the rest of this session"
+              ? "Don't ask again for this tool with these arguments, in this conversation"
               : choice === "once"
                 ? "This call alone"
-                : "The model is told that it may not",
+                : "The model is told it was denied",
         }),
       ),
     );

@@ -3,6 +3,7 @@
 import { formatSeconds } from "../shared/format.js";
 import { button, copyText, element } from "./dom.js";
 import { detailBlock, rowFor } from "./rows.js";
+import { plainHtml } from "./table.js";
 
 const SILENT_S = 6;
 const SIGNS = { running: "◌", ok: "✓", error: "✗", stopped: "■", timed_out: "✗", killed: "✗" };
@@ -50,7 +51,7 @@ export class TurnView {
     );
     this.steer = button("Steer", () => this._toggleSteer(), {
       "aria-expanded": "false",
-      title: "Put in a word while it works",
+      title: "Send a note without stopping",
     });
     this.bar = element(
       "div",
@@ -60,8 +61,8 @@ export class TurnView {
     );
     this.word = element("input", {
       type: "text",
-      "aria-label": "A word to the model while it works",
-      placeholder: "A word to the model while it works",
+      "aria-label": "Add a note for the model",
+      placeholder: "Add a note for the model",
     });
     this.form = element(
       "form",
@@ -81,16 +82,18 @@ export class TurnView {
     this.line = element("summary", { class: "hnbr-line" });
     this.models = element("div", { class: "hnbr-opened" });
     this.sums = element("details", { class: "hnbr-sums" }, this.line, this.models);
-    this.copy = button("Copy", () => copyText(state.answer || state.asText(), this.copy), { title: "Copy the answer" });
+    this.copy = button("Copy", () => copyText(state.answer || state.asText(), this.copy, this._rich()), {
+      title: "Copy the answer, with its form",
+    });
     this.retry = button("Retry", () => this._do({ do: "retry" }), {
-      title: "Ask the same again; the new turn takes this one's place in the conversation",
+      title: "Ask again and replace this answer",
     });
     this.fork = button("Fork here", () => this._do({ do: "fork" }), {
-      title: "Start a conversation that has this one up to here as its beginning",
+      title: "Start a new conversation from here",
     });
     this.promote = button("Promote to Flyte", () => this._do({ do: "promote" }), {
       "data-promotes": "",
-      title: "Take this agent and this question to Flyte: first it shows what stands in the way",
+      title: "Run this agent on Flyte (checks first)",
     });
     this.foot = element(
       "div",
@@ -166,7 +169,7 @@ export class TurnView {
     this.element.classList.toggle("hnbr-cut", isCutOff);
     this.bar.hidden = !isRunning && !isCutOff && head.status !== "ok"; // another end has a row of its own
     this.doing.textContent = isCutOff
-      ? "The kernel that ran this turn is gone. %hermes resume goes on with it."
+      ? "The kernel stopped during this turn. %hermes resume continues it."
       : (isRunning && head.doing) || head.done || head.word;
     this.sign.textContent = isCutOff ? "✗" : (SIGNS[head.status] ?? "◌");
     this.time.hidden = !isRunning;
@@ -186,7 +189,7 @@ export class TurnView {
     this.retry.hidden = this.fork.hidden = isRunning || this.isDead();
     this.promote.hidden = this.retry.hidden || !this.mayPromote();
     this._tick();
-    this._say(isCutOff ? "The kernel that ran this turn is gone." : `${head.agent}: ${isRunning ? head.doing : head.word}`);
+    this._say(isCutOff ? "The kernel stopped during this turn." : `${head.agent}: ${isRunning ? head.doing : head.word}`);
   }
 
   _tick() {
@@ -196,7 +199,7 @@ export class TurnView {
     for (const row of this.rows.values()) row.tick?.(this.state.now);
     const silent = (performance.now() - this.heardAt) / 1000;
     this.element.classList.toggle("hnbr-silent", silent > SILENT_S);
-    if (silent > SILENT_S) this.doing.textContent = `no sign of the kernel for ${formatSeconds(silent)}`;
+    if (silent > SILENT_S) this.doing.textContent = `Kernel not responding for ${formatSeconds(silent)}`;
     this.ticking = setTimeout(() => this._tick(), 200);
   }
 
@@ -206,6 +209,11 @@ export class TurnView {
       this.lastSaid = text;
       this.announce.textContent = text;
     }
+  }
+
+  // The answer's elements without their buttons: what a word processor or a mail pastes.
+  _rich() {
+    return [...this.items.querySelectorAll(":scope > .hnbr-answer > .hnbr-prose")].map(plainHtml).join("\n");
   }
 
   _do(message) {
