@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any
+import datetime
+import json
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from hermes_nb._near import suggesting_methods
 from hermes_nb.errors import UsageError
+from hermes_nb.model import trajectory
 from hermes_nb.model.event import Event
 
 if TYPE_CHECKING:
     from hermes_nb.api.bound_agent import BoundAgent
     from hermes_nb.api.turn import Turn
+    from hermes_nb.model.message_part import ChatMessage, Json
+    from hermes_nb.model.trajectory import TrajectoryTurn
     from hermes_nb.store.row import TurnRow
 
+TrajectoryForm = Literal["sharegpt", "openai"]
 _MOST_DIGITS = 18  # of a number that the store can hold
 
 
@@ -100,6 +107,78 @@ class SessionHandle(str):
         finally:
             with contextlib.suppress(RuntimeError):  # the Hermes is closed, and with it the stream
                 await hermes.io.awaited(stream.aclose())
+
+    async def to_messages(self) -> list[ChatMessage]:
+        """Its messages of the chat completions protocol, first question first, with `reasoning` where a model gave some."""
+        hermes = self.agent.hermes
+        session = await hermes.io.awaited(hermes.conversations.open_session(self.id))
+        return session.history()
+
+    async def to_trajectory(
+        self,
+        *,
+        max_tokens: int | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        summarize: Callable[[str], str] | None = None,
+    ) -> list[TrajectoryTurn]:
+        """Its turns in the ShareGPT form, as Hermes writes them for training: dicts with `from` and `value`.
+
+        The system turn has the agent's notebook functions; the schemas of Hermes's own tools are not known here. Keys are
+        masked, as in the log.
+
+        Args:
+            max_tokens: Shorten it to about that, by Hermes's rules: the first turn of each role and the last four stay, what
+                it takes of the middle becomes one summary. None leaves it whole.
+            count_tokens: Says how many tokens a text has, e.g. `lambda text: len(encoder.encode(text))`.
+            summarize: Makes the summary of a text.
+
+        Raises:
+            UsageError: `max_tokens` without the two functions, or one of them without it.
+        """
+        given = (max_tokens, count_tokens, summarize)
+        turns = trajectory.of_messages(await self.to_messages(), self._definitions())
+        if max_tokens is not None and count_tokens is not None and summarize is not None:
+            limit = trajectory.TrajectoryLimit(target_tokens=max_tokens)
+            return trajectory.compressed(turns, count_tokens=count_tokens, summarize=summarize, limit=limit)
+        if any(value is not None for value in given):
+            raise UsageError(
+                "max_tokens, count_tokens and summarize go together: to_trajectory(max_tokens=15_250,"
+                " count_tokens=lambda text: len(encoder.encode(text)), summarize=...)."
+            )
+        return turns
+
+    async def to_jsonl(self, path: str | Path, *, form: TrajectoryForm = "sharegpt") -> Path:
+        """Append it to a file of JSON lines, made where it is missing, and return the file.
+
+        Args:
+            path: The file.
+            form: `sharegpt` for `conversations`, `timestamp`, `model` and `completed`, as Hermes's own files; `openai` for
+                `messages` and `tools`.
+
+        Raises:
+            UsageError: No such form.
+            OSError: The file can't be written.
+        """
+        if form == "sharegpt":
+            rows = await self.turns()
+            line: Json = {
+                "conversations": await self.to_trajectory(),
+                "timestamp": datetime.datetime.now().isoformat(),
+                "model": self.agent.model.id,
+                "completed": bool(rows) and rows[-1].status == "completed",
+            }
+        elif form == "openai":
+            tools = [{"type": "function", "function": definition} for definition in self._definitions()]
+            line = {"messages": await self.to_messages(), "tools": tools}
+        else:
+            raise UsageError(f"form takes 'sharegpt' or 'openai', not {form!r}.")
+        target = Path(path).expanduser()
+        with target.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        return target
+
+    def _definitions(self) -> list[Json]:
+        return [tool.definition() for tool in self.agent.definitions.offered_in(self.id)]
 
     def _key(self, after: Event | str) -> tuple[str, str, int, int]:
         if isinstance(after, Event):

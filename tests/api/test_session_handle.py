@@ -6,6 +6,7 @@ import asyncio
 import json
 import pickle
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from hermes_nb.errors import UsageError
 from hermes_nb.model.agent import Agent
 from hermes_nb.model.event import Event
 from hermes_nb.testing import Call, Hang, Say, ScriptedModel
+from hermes_nb.tools.decorator import tool
 
 pytestmark = pytest.mark.hermes
 Make = Callable[..., tuple[BoundAgent, ScriptedModel]]
@@ -152,3 +154,37 @@ async def test_who_leaves_a_stream_leaves_nothing(own: Hermes, make: Make) -> No
         await waiting
     store = await own.io.awaited(own.conversations.opened_store())
     assert store._followers._waiting == {}
+
+
+async def test_a_session_is_told_as_messages_and_as_a_trajectory(make: Make, tmp_path: Path) -> None:
+    @tool
+    def add(a: int, b: int) -> int:
+        """Add."""
+        return a + b
+
+    bound, model = make(
+        [Say("Thinking of sums.", reasoning="because"), Call("add", {"a": 1, "b": 2}), Say("3.")], tools=[add]
+    )
+    await bound.run("Hello")
+    await bound.run("What is 1 plus 2?")
+    session = bound.session
+    messages = await session.to_messages()
+    asked = [m for m in model.requests[-1].messages if m["role"] != "system"]
+    assert [(m["role"], m["content"]) for m in messages[:-1]] == [(m["role"], m["content"]) for m in asked]
+    turns = await session.to_trajectory()
+    assert [turn["from"] for turn in turns] == ["system", "human", "gpt", "human", "gpt", "tool", "gpt"]
+    assert '"name": "add"' in turns[0]["value"]
+    assert turns[2]["value"] == "<think>\nbecause\n</think>\nThinking of sums."
+    assert '<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": 2}}\n</tool_call>' in turns[4]["value"]
+    assert '"content": "3"' in turns[5]["value"]
+    short = await session.to_trajectory(max_tokens=400, count_tokens=len, summarize=lambda text: f"{len(text)} characters")
+    assert len(short) == len(turns)  # its middle is empty
+    with pytest.raises(UsageError, match="go together"):
+        await session.to_trajectory(max_tokens=400)
+    file = await session.to_jsonl(tmp_path / "kept.jsonl")
+    await session.to_jsonl(file, form="openai")
+    with pytest.raises(UsageError, match="'sharegpt' or 'openai'"):
+        await session.to_jsonl(file, form="csv")  # type: ignore[arg-type]
+    first, second = map(json.loads, file.read_text().splitlines())
+    assert (first["conversations"], first["completed"], first["model"]) == (turns, True, bound.model.id)
+    assert (second["messages"], second["tools"][0]["function"]["name"]) == (messages, "add")
