@@ -22,6 +22,7 @@ from hermes_nb.engine import wire
 from hermes_nb.engine.driver import Driver
 from hermes_nb.engine.durability.event_writer import EventWriter
 from hermes_nb.engine.durability.journal import Journal, JournalError
+from hermes_nb.engine.durability.wire_journal import WireJournal
 from hermes_nb.engine.hermes.bootstrap import Bootstrap, environment_secrets
 from hermes_nb.engine.hermes.line.private_name import MissingNames, Probe
 from hermes_nb.model.mask import Masker
@@ -49,7 +50,8 @@ def main(arguments: Sequence[str] | None = None, *, bootstrap: Bootstrap | None 
     send = _or_exit(sender.send)
     try:
         bootstrap.prepare()
-        journal = Journal(Path(options.journal), options.producer)
+        is_ours = options.journal != wire.KERNELS_JOURNAL
+        journal = Journal(Path(options.journal), options.producer) if is_ours else WireJournal(send)
     except (JournalError, OSError) as exc:
         send("fatal", error=masker.text(str(exc)), error_type="StoreError")
         return 1
@@ -57,7 +59,8 @@ def main(arguments: Sequence[str] | None = None, *, bootstrap: Bootstrap | None 
     whose = {"pid": os.getpid(), "producer": options.producer, "protocol": wire.VERSION}
     bootstrap.when_decided(lambda found: send("ready", **whose, python=platform.python_version(), **_told(found, masker)))
     threading.Thread(target=_import, args=(bootstrap,), name="hermes-nb-import", daemon=True).start()
-    for message in wire.read_messages(options.read_fd):
+    reads = options.read_fd
+    for message in journal.messages(reads, _exit) if isinstance(journal, WireJournal) else wire.read_messages(reads):
         if message["kind"] == "shutdown":
             driver.close()
             break
@@ -71,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--read-fd", type=int, required=True)
     parser.add_argument("--write-fd", type=int, required=True)
     parser.add_argument("--home", required=True)
-    parser.add_argument("--journal", required=True)
+    parser.add_argument("--journal", required=True, help="a file; - lets the kernel keep it, over the wire")
     parser.add_argument("--producer", required=True)
     parser.add_argument("--log", default="")
     return parser

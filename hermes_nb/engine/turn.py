@@ -17,6 +17,7 @@ from hermes_nb.engine.durability.journal import JournalError, ToolResult
 from hermes_nb.engine.durability.recorder import Recorder, new_id
 from hermes_nb.engine.durability.recording import RecordedSteps
 from hermes_nb.engine.durability.replay_matcher import Carried
+from hermes_nb.engine.durability.wire_journal import WireJournal
 from hermes_nb.engine.hermes import outcome, patch, reply, verdict
 from hermes_nb.engine.hermes.agent import WorkerAgent, kind_of, tools_of
 from hermes_nb.engine.hermes.approval_policy import Door
@@ -56,6 +57,8 @@ class EngineTurn:
         self._reach = reach
         attempt = int(message.get("attempt") or 1)
         journal = outbox.journal if attempt > 1 else None
+        if isinstance(journal, WireJournal) and "kept" in message:
+            journal.take_up(self.turn_id, message["kept"])
         self._replay = verdict.without_vain_end(journal.responses(self.turn_id)) if journal is not None else {}
         self._recorder = Recorder(outbox, pump, session_id=self.session_id, turn_id=self.turn_id, attempt=attempt)
         self._tools = tools_of(message.get("tools") or ())

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hermes_nb.model.message_part import Json
 
 VERSION = 1
+KERNELS_JOURNAL = "-"  # in place of a path: the kernel keeps the journal, over the wire
 READ_SIZE = 1 << 16
 
 

@@ -15,6 +15,7 @@ from hermes_nb.model.message_part import (
     ChatMessage,
     ImageTold,
     Json,
+    KeptTold,
     LimitTold,
     ModelSaid,
     ModelTold,
@@ -43,7 +44,8 @@ class TurnStartKeys(TypedDict):
 
     `prompt` is a text or content parts, `history` the conversation before it, `date` the session's first day, `tools` are
     `ToolSpec` dicts, `labels` go into `turn.started`. Of a turn that continues: `is_changed` says that its agent is another
-    by now, `declined` names calls that are not to run again. `plan` is what a runtime prepared for it.
+    by now, `declined` names calls that are not to run again, `kept` is what earlier attempts kept, for a worker that has no
+    journal of its own. `plan` is what a runtime prepared for it.
     """
 
     turn_id: str
@@ -61,6 +63,7 @@ class TurnStartKeys(TypedDict):
     budget: NotRequired[list[LimitTold]]
     is_changed: NotRequired[bool]
     declined: NotRequired[list[tuple[str, str]]]
+    kept: NotRequired[KeptTold]
     plan: NotRequired[Any]
     replay: NotRequired[ReplayTold]
 
@@ -92,6 +95,13 @@ class ToolResultKeys(TypedDict):
     error_type: NotRequired[str | None]
     error: NotRequired[str | None]
     images: NotRequired[list[ImageTold]]
+
+
+class StepStoredKeys(TypedDict):
+    """That step is on the kernel's disk; `error` says why it can't be."""
+
+    step: int
+    error: NotRequired[str]
 
 
 class BudgetAnswerKeys(TypedDict):
@@ -178,6 +188,15 @@ class EventKeys(TypedDict):
     """An event (`hermes_nb.model.event`), committed to the journal before it is sent."""
 
     event: Json
+
+
+class StepKeptKeys(TypedDict):
+    """A step to keep, of a worker whose journal is the kernel's: it waits for `step.stored` before it uses it."""
+
+    step: int
+    table: Literal["responses", "tool_results"]
+    fields: Json
+    at_unix_s: float
 
 
 class ToolCallKeys(TypedDict):
@@ -282,6 +301,12 @@ class ToolResult(ToolResultKeys):
     kind: Literal["tool.result"]
 
 
+class StepStored(StepStoredKeys):
+    """The message `step.stored`, as it is read."""
+
+    kind: Literal["step.stored"]
+
+
 class BudgetAnswer(BudgetAnswerKeys):
     """The message `budget.answer`, as it is read."""
 
@@ -308,7 +333,18 @@ class Malformed(TypedDict):
 
 
 KernelMessage = (
-    Bind | Unbind | Warm | TurnStart | TurnStop | TurnSteer | ToolResult | BudgetAnswer | AnswerTold | Shutdown | Malformed
+    Bind
+    | Unbind
+    | Warm
+    | TurnStart
+    | TurnStop
+    | TurnSteer
+    | ToolResult
+    | StepStored
+    | BudgetAnswer
+    | AnswerTold
+    | Shutdown
+    | Malformed
 )
 
 
@@ -352,6 +388,12 @@ class EventSaid(EventKeys):
     """The message `event`, as it is read."""
 
     kind: Literal["event"]
+
+
+class StepKept(StepKeptKeys):
+    """The message `step.kept`, as it is read."""
+
+    kind: Literal["step.kept"]
 
 
 class ToolCalled(ToolCallKeys):
@@ -404,6 +446,7 @@ WorkerMessage = (
     | BindFailed
     | Warmed
     | EventSaid
+    | StepKept
     | ToolCalled
     | ToolAbandoned
     | BudgetAsked

@@ -45,6 +45,14 @@ class McpServerTold(TypedDict, total=False):
     connect_timeout: float
 
 
+class KeptTold(TypedDict):
+    """What earlier attempts kept of a turn, for a worker whose journal is the kernel's; `events` where they are needed."""
+
+    responses: list[Json]
+    tool_results: list[Json]
+    events: NotRequired[list[Json]]
+
+
 class AgentTold(TypedDict):
     """An agent as its worker is told of it."""
 

@@ -19,6 +19,8 @@ from hermes_nb.model.message import (
     NoKeys,
     ReadyKeys,
     SteerResultKeys,
+    StepKeptKeys,
+    StepStoredKeys,
     TextKeys,
     ToolCallKeys,
     ToolResultKeys,
@@ -46,6 +48,8 @@ class SendToWorker(Protocol):
     @overload
     def __call__(self, kind: Literal["tool.result"], /, **keys: Unpack[ToolResultKeys]) -> None: ...
     @overload
+    def __call__(self, kind: Literal["step.stored"], /, **keys: Unpack[StepStoredKeys]) -> None: ...
+    @overload
     def __call__(self, kind: Literal["budget.answer"], /, **keys: Unpack[BudgetAnswerKeys]) -> None: ...
     @overload
     def __call__(self, kind: Literal["answer"], /, **keys: Unpack[AnswerKeys]) -> None: ...
@@ -70,6 +74,8 @@ class SendToKernel(Protocol):
     def __call__(self, kind: Literal["warmed"], /, **keys: Unpack[WarmedKeys]) -> None: ...
     @overload
     def __call__(self, kind: Literal["event"], /, **keys: Unpack[EventKeys]) -> None: ...
+    @overload
+    def __call__(self, kind: Literal["step.kept"], /, **keys: Unpack[StepKeptKeys]) -> None: ...
     @overload
     def __call__(self, kind: Literal["tool.call"], /, **keys: Unpack[ToolCallKeys]) -> None: ...
     @overload

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from hermes_nb.engine.wire import KERNELS_JOURNAL
+
 if TYPE_CHECKING:
     from hermes_nb.model.message import OnMessage
     from hermes_nb.model.message_part import Json
@@ -18,7 +20,8 @@ class WorkerFiles:
     """Where one worker keeps its files.
 
     `home` is its HERMES_HOME, `journal` its sqlite journal, `log` takes its stdout and stderr, `working_dir` is where
-    its file and terminal tools start.
+    its file and terminal tools start. Where `shares_disk` is false, `journal` is the kernel's: the worker is started with
+    `--journal -`, and what it keeps comes over the wire.
     """
 
     producer: str
@@ -26,6 +29,12 @@ class WorkerFiles:
     journal: Path
     log: Path
     working_dir: Path
+    shares_disk: bool = True
+
+    @property
+    def journal_argument(self) -> str:
+        """What the engine is started with as its `--journal`."""
+        return str(self.journal) if self.shares_disk else KERNELS_JOURNAL
 
 
 class WorkerConnection(Protocol):
@@ -94,6 +103,11 @@ class NamedRuntime(Protocol):
     @classmethod
     def from_label(cls, label: Mapping[str, Any]) -> Runtime:
         """Return the runtime that `label` tells of."""
+
+
+def shares_disk(runtime: Runtime) -> bool:
+    """Whether its workers' files are on this disk, and stay when they end; a runtime says no by `shares_disk = False`."""
+    return bool(getattr(runtime, "shares_disk", True))
 
 
 def label_of(runtime: Runtime) -> Json:

@@ -146,7 +146,7 @@ class Process:
         log_fd = _open_log(place)
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
-        arguments = ["--home", str(place.home), "--journal", str(place.journal)]
+        arguments = ["--home", str(place.home), "--journal", place.journal_argument]
         arguments += ["--producer", place.producer, "--log", str(place.log)]
         process: subprocess.Popen[bytes] | ForkedWorker | None = None
         try:

@@ -23,7 +23,7 @@ from hermes_nb.workers.journal import bring, next_attempt
 
 if TYPE_CHECKING:
     from hermes_nb.model import message as wire
-    from hermes_nb.model.message_part import AgentDigest, Json, LimitTold
+    from hermes_nb.model.message_part import AgentDigest, Json, KeptTold, LimitTold
     from hermes_nb.model.status import StopReason
     from hermes_nb.sessions.session import Session
     from hermes_nb.store.sqlite import Store
@@ -250,6 +250,7 @@ class TurnRunner:
             turn_id=self.id,
         )
         self._spending.hold(limits)
+        kept = await self.worker.kept_steps(self.id) if self._attempt > 1 else None
         if self._stop_reason is not None:
             raise asyncio.CancelledError
         self.worker.start(
@@ -265,10 +266,9 @@ class TurnRunner:
             runtime=self.agent.runtime_name,
             n_prior_turns=self._session.n_turns,
             labels=self._told(),
-            **{"date": self._session.first_day, **self._more_keys(limits), **({"declined": declined} if declined else {})},
+            **{"date": self._session.first_day, **self._more_keys(limits, kept, declined)},
         )
-        self.is_sent = True
-        self._n_sends += 1
+        self.is_sent, self._n_sends = True, self._n_sends + 1
 
     def _say_of_engine(self, text: str) -> None:
         """An engine environment is made, which takes a while: show each step."""
@@ -286,10 +286,10 @@ class TurnRunner:
             return None
         return store
 
-    def _more_keys(self, limits: list[LimitTold]) -> Json:
-        more: Json = {"budget": limits} if limits else {}
+    def _more_keys(self, limits: list[LimitTold], kept: KeptTold | None, declined: list[tuple[str, str]]) -> Json:
+        more: Json = {k: v for k, v in (("budget", limits), ("kept", kept), ("declined", declined)) if v}
         more |= {"plan": self.prepared.plan} if self.prepared.plan is not None and self.worker.has_own_tools else {}
-        more |= {"is_changed": True} if self._resumes is not None and self._resumes.is_changed else {}
+        more |= {"is_changed": True} if self._resumes and self._resumes.is_changed else {}
         if self.prepared.recorded is not None:
             told = self.prepared.recorded.for_wire(profile=self.profile, is_live=self.prepared.is_live)
             more |= {"replay": told, "date": self.prepared.recorded.head.get("date") or self._session.first_day}

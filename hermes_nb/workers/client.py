@@ -16,13 +16,14 @@ from hermes_nb.model.event import Event
 from hermes_nb.model.identifier import new_id
 from hermes_nb.model.notice import Notices
 from hermes_nb.model.sentence import join
-from hermes_nb.runtimes._base import Runtime, ToolRuntime, WorkerConnection, WorkerFiles, label_of
+from hermes_nb.runtimes._base import Runtime, ToolRuntime, WorkerConnection, WorkerFiles, label_of, shares_disk
+from hermes_nb.workers import wire_journal
 from hermes_nb.workers.journal import of_turn
 from hermes_nb.workers.state_dir import InstanceDir
 
 if TYPE_CHECKING:
     from hermes_nb.model import message as wire
-    from hermes_nb.model.message_part import AgentTold, Json
+    from hermes_nb.model.message_part import AgentTold, Json, KeptTold
     from hermes_nb.model.message_sender import SendToWorker
 
 WARM_UP_AFTER_S = 0.5  # idle time after binding before the worker warms itself up; a run at once is never behind it
@@ -122,6 +123,11 @@ class WorkerClient:
         """What a turn's first event says of the runtime, so that a resume finds it again; {} where its name is enough."""
         return label_of(self._runtime)
 
+    async def kept_steps(self, turn_id: str) -> KeptTold | None:
+        """What `turn.start` says of a turn's earlier attempts; None where the worker has the journal itself."""
+        is_here = self.has_own_tools or shares_disk(self._runtime)
+        return None if is_here else await asyncio.to_thread(wire_journal.told, turn_id, self.folder.journal)
+
     def journal_of(self, turn_id: str) -> Path:
         """The journal from which a turn continues."""
         return of_turn(self.folder.journal, turn_id) if self.has_own_tools else self.folder.journal
@@ -159,6 +165,7 @@ class WorkerClient:
                     journal=self.folder.journal,
                     log=self.folder.log,
                     working_dir=self._working_dir,
+                    shares_disk=shares_disk(self._runtime),
                 )
                 self._connection = await self._opened(place)
                 for agent_id in self._agents:
@@ -166,14 +173,16 @@ class WorkerClient:
             return self._connection
 
     async def _opened(self, place: WorkerFiles) -> WorkerConnection:
+        on_message, on_end, attach = wire_journal.between(place, self._on_message, self._on_end)
         if isinstance(self._runtime, ToolRuntime):
-            opening = self._runtime.open_for(self._agent_of, place, on_message=self._on_message, on_end=self._on_end)
+            opening = self._runtime.open_for(self._agent_of, place, on_message=on_message, on_end=on_end)
         else:
-            opening = self._runtime.open(place, on_message=self._on_message, on_end=self._on_end)
+            opening = self._runtime.open(place, on_message=on_message, on_end=on_end)
         self._opening = asyncio.get_running_loop().create_task(opening)
         try:
-            return await self._opening
+            return attach(await self._opening)
         except asyncio.CancelledError:
+            attach(None)
             if not self._is_closing:
                 raise
             raise WorkerDiedError("The instance is closed. Bind the agent again to run it.") from None

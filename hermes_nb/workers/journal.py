@@ -29,7 +29,7 @@ class Steps:
 
     Attributes:
         responses: Dicts with fingerprint, occurrence, body.
-        tool_results: Dicts with call_key, name, arguments, body.
+        tool_results: Dicts with call_key, name, arguments, attempt, body.
     """
 
     responses: tuple[dict[str, Any], ...] = ()
@@ -107,13 +107,17 @@ def steps(turn_id: str, journal: Path) -> Steps:
                 "SELECT fingerprint, occurrence, body FROM responses WHERE turn_id = ? ORDER BY rowid", (turn_id,)
             ).fetchall()
             results = db.execute(
-                "SELECT call_key, name, arguments, body FROM tool_results WHERE turn_id = ? ORDER BY rowid", (turn_id,)
+                "SELECT call_key, name, arguments, attempt, body FROM tool_results WHERE turn_id = ? ORDER BY rowid",
+                (turn_id,),
             ).fetchall()
     except sqlite3.Error as exc:
         raise StoreError(f"The journal {journal} can't be read: {exc}. Check its folder.") from exc
     return Steps(
         tuple({"fingerprint": f, "occurrence": int(n), "body": json.loads(body)} for f, n, body in responses),
-        tuple({"call_key": k, "name": n, "arguments": a, "body": json.loads(body)} for k, n, a, body in results),
+        tuple(
+            {"call_key": k, "name": n, "arguments": a, "attempt": int(attempt), "body": json.loads(body)}
+            for k, n, a, attempt, body in results
+        ),
     )
 
 

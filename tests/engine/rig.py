@@ -34,12 +34,19 @@ class Worker:
     Args:
         folder: Where its home, journal and log go.
         environment: Variables besides the allow-list.
+        is_journal_ours: Whether this side keeps the journal: then nothing is, unless the test does it.
         python: The interpreter, to which the engine goes over its pipe; None means what HERMES_NB_TEST_ENGINE names, else
             the tests' own.
     """
 
     def __init__(
-        self, folder: Path, *, producer: str = "w1", environment: Mapping[str, str] = {}, python: str | None = None
+        self,
+        folder: Path,
+        *,
+        producer: str = "w1",
+        environment: Mapping[str, str] = {},
+        python: str | None = None,
+        is_journal_ours: bool = False,
     ) -> None:
         self.folder = folder
         self.home = folder / "home"
@@ -49,7 +56,8 @@ class Worker:
         read_here, write_there = os.pipe()
         read_there, write_here = os.pipe()
         env = {k: v for k, v in os.environ.items() if k in ALLOWED} | dict(environment)
-        files = ["--home", str(self.home), "--journal", str(self.journal), "--producer", producer, "--log", str(self.log)]
+        journal = "-" if is_journal_ours else str(self.journal)
+        files = ["--home", str(self.home), "--journal", journal, "--producer", producer, "--log", str(self.log)]
         python = python or os.environ.get(ENGINE)
         ends = ["--read-fd", str(read_there), "--write-fd", str(write_there)]
         with self.log.open("ab") as log:

@@ -16,13 +16,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--n", type=int, default=200, help="how many kills")
     parser.add_argument("--seed", type=int, default=None, help="of the random moments; None takes another each time")
+    parser.add_argument("--far", action="store_true", help="workers have a disk of their own, which each kill takes away")
     parser.add_argument("--most-s", type=float, default=float("inf"), help="end after so many seconds")
     options = parser.parse_args()
     seed = random.randrange(2**32) if options.seed is None else options.seed
     print(f"seed {seed}", flush=True)
     began_s = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="hermes-nb-kill-") as folder:
-        rig = Rig(Path(folder), seed)
+        rig = Rig(Path(folder), seed, is_far=options.far)
         try:
             run, n_shown = 0, 0
             while rig.report.n_kills < options.n and time.monotonic() - began_s < options.most_s:

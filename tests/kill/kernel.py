@@ -1,4 +1,4 @@
-"""A kernel to be killed: `python -m tests.kill.kernel STATE BASE_URL CALLS`, told by JSON lines, answers by JSON lines.
+"""A kernel to be killed: `python -m tests.kill.kernel STATE BASE_URL CALLS [DISK]`; hears and says JSON lines.
 
 It runs turns of six steps, or goes on with one; the tools write each call into the file CALLS before they return.
 """
@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,29 @@ from hermes_nb.api.hermes import Hermes
 from hermes_nb.api.turn import Turn
 from hermes_nb.errors import HermesNbError
 from hermes_nb.model.agent import Agent, Model
+from hermes_nb.runtimes._base import WorkerConnection, WorkerFiles
+from hermes_nb.runtimes.process import Process
 from hermes_nb.tools.decorator import tool
 
 TOOL_S = 0.03
+
+
+class Far(Process):
+    """Workers whose files are on a disk of their own.
+
+    Args:
+        disk: That disk.
+    """
+
+    shares_disk = False
+
+    def __init__(self, disk: Path) -> None:
+        super().__init__()
+        self.disk = disk
+
+    async def open(self, place: WorkerFiles, **heard: Any) -> WorkerConnection:
+        assert not place.shares_disk
+        return await super().open(replace(place, home=self.disk / place.producer / "home"), **heard)
 
 
 def main() -> None:
@@ -43,7 +64,7 @@ def main() -> None:
         """Pay; must not be done again unasked."""
         return note("pay", run, n)
 
-    hermes = Hermes.open_local(state=state)
+    hermes = Hermes.open_local(state=state, runtime=Far(Path(sys.argv[4])) if len(sys.argv) > 4 else None)
     model = Model("scripted", "custom", base_url=base_url, api_key="sk-scripted-0123456789abcdef")
     bound = hermes.bind(Agent("worker", model=model, tools=[look, pay]))
     asyncio.run(_serve(hermes, bound))

@@ -11,6 +11,7 @@ import os
 import queue
 import random
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -66,9 +67,11 @@ class Rig:
     Args:
         folder: Where the state goes.
         seed: Of the random moments.
+        is_far: Whether workers have a disk of their own, which each kill takes away.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, *, is_far: bool = False) -> None:
+        self.disk = folder / "disk" if is_far else None
         self.folder, self.random = folder, random.Random(seed)
         self.calls = folder / "calls.jsonl"
         self.calls.touch()
@@ -153,11 +156,13 @@ class Rig:
 
     def _alive(self) -> Kernel:
         if self.kernel is None or not self.kernel.is_alive:
-            self.kernel = Kernel(self.folder / "state", self.model.base_url, self.calls)
+            self.kernel = Kernel(self.folder / "state", self.model.base_url, self.calls, self.disk)
         return self.kernel
 
     def _kill(self, kernel: Kernel, turn_id: str) -> _Kill:
         kind, worker = self.random.choice(("worker", "kernel", "both")), kernel.worker
+        homes = [] if self.disk is None else list(self.disk.iterdir())  # of this worker, no later one
+        assert self.disk is None or len(homes) == 1
         if kind == "both":
             os.kill(worker, signal.SIGKILL)
         if kind in ("kernel", "both"):
@@ -171,6 +176,8 @@ class Rig:
                 self._fault(-1, f"the worker {worker} outlived its kernel")
                 os.kill(worker, signal.SIGKILL)
             pause.wait(0.01)
+        for home in homes:
+            shutil.rmtree(home)
         committed = _Committed.of(self.folder, turn_id)
         return _Kill(kind, committed, len(self.log), len(self.calls.read_text().splitlines()))
 
@@ -280,10 +287,10 @@ class _Committed:
 class Kernel:
     """One kernel process."""
 
-    def __init__(self, state: Path, base_url: str, calls: Path) -> None:
+    def __init__(self, state: Path, base_url: str, calls: Path, disk: Path | None) -> None:
         log = (state.parent / "kernels.log").open("ab")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.kill.kernel", str(state), base_url, str(calls)],
+            [sys.executable, "-m", "tests.kill.kernel", str(state), base_url, str(calls), *([str(disk)] if disk else [])],
             cwd=_PROJECT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

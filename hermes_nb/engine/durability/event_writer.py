@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hermes_nb.engine.durability.journal import Journal, JournalError, Response, ToolResult
+from hermes_nb.engine.durability.journal import JournalError, KeepsSteps, Response, ToolResult
 from hermes_nb.model.event import Event, EventNumberer
 from hermes_nb.model.mask import Masker
 
@@ -28,7 +28,7 @@ class EventWriter:
         masker: The secrets to hide.
     """
 
-    def __init__(self, producer: str, journal: Journal | None, send: Send, masker: Masker) -> None:
+    def __init__(self, producer: str, journal: KeepsSteps | None, send: Send, masker: Masker) -> None:
         self.journal = journal
         self.masker = masker
         self._send = send

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from hermes_nb.model.event import Event
 from hermes_nb.model.place import shown_path
@@ -64,6 +64,24 @@ class ToolResult:
     arguments: str
     attempt: int
     body: dict[str, Any]
+
+
+class KeepsSteps(Protocol):
+    """A journal: a file here, or one that the kernel keeps (see `wire_journal`)."""
+
+    def commit(
+        self, events: Sequence[Event] = (), *, kept: Response | ToolResult | None = None, at_unix_s: float = 0.0
+    ) -> None:
+        """Keep events and a step; when it returns, they are kept."""
+
+    def responses(self, turn_id: str) -> dict[tuple[str, int], dict[str, Any]]:
+        """Responses kept for a turn, by (fingerprint, occurrence), oldest first."""
+
+    def tool_results(self, turn_id: str) -> dict[str, ToolResult]:
+        """Tool results kept for a turn, by call key."""
+
+    def events(self, turn_id: str) -> list[Event]:
+        """Events kept for a turn, as written."""
 
 
 def create(path: Path) -> None:
