@@ -3,6 +3,8 @@
     .venv/bin/python scripts/matrix.py                 all cells
     .venv/bin/python scripts/matrix.py plotly-5 oldest some
     .venv/bin/python scripts/matrix.py --list          their names
+    .venv/bin/python scripts/matrix.py --engines       the engine's tests by Hermes and Python, as a table; tests run in this
+                                                       interpreter, the engine in an environment of each kind
 
 A cell is a Python, versions, and the tests that these versions can break. Environments are made by uv where it is installed
 (seconds), else by pip, in a temporary folder. A cell whose Python is not found counts as `skipped: no interpreter`.
@@ -12,11 +14,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +39,7 @@ FRAMES = (
     "tests/views/test_frame.py",
     "tests/views/test_agreement.py",
     "tests/tools/test_result.py",
-    "tests/tools/test_describe.py",
+    "tests/tools/test_description.py",
     "tests/tools/test_variable.py",
     f"{RUNS}[06_real_data]",
 )
@@ -68,6 +72,8 @@ ENGINE = (
     "tests/engine/test_history_live.py",
     "tests/engine/test_replay.py",
 )
+ENGINES = ("hermes-agent-0.19.0", "hermes-agent-0.18.2", "async-hermes-agent-0.20.4.1")
+PYTHONS = ("3.11", "3.12", "3.13")  # what these Hermes can be installed on
 # What a release does otherwise (see `hermes_nb/engine/hermes/line`); each was looked at.
 OTHERWISE = {
     "hermes-agent-0.18.2": (
@@ -103,8 +109,8 @@ CORE = (
     "tests/tools/test_conformance.py",
     "tests/store/test_sqlite.py",
     "tests/store/test_migration.py",
-    "tests/sessions/test_run.py",
-    "tests/sessions/test_resume.py",
+    "tests/api/test_run.py",
+    "tests/api/test_resume.py",
     "tests/magics/test_run.py",
     "tests/magics/test_subcommand.py",
 )
@@ -134,11 +140,8 @@ CELLS = (
     *(Cell(f"pandas-{v}", FRAMES, (f"pandas=={v}.*",)) for v in ("2", "3")),
     *(Cell(f"python-{v}", (*CORE, *KERNEL), python=v) for v in ("3.11", "3.12", "3.13", "3.14")),
     Cell("colab", (*CORE, *FIGURES, *KERNEL, "tests/magics/test_completion.py"), (*COLAB, *TOOLS), "3.13", is_bare=True),
-    Cell("macos-like", (*CORE, *KERNEL, "tests/testing", "tests/sessions", "tests/host"), is_like_macos=True),
-    *(
-        Cell(f"engine-{name}", ENGINE, engine=name, deselected=OTHERWISE.get(name, ()))
-        for name in ("hermes-agent-0.19.0", "hermes-agent-0.18.2", "async-hermes-agent-0.20.4.1")
-    ),
+    Cell("macos-like", (*CORE, *KERNEL, "tests/testing", "tests/api", "tests/turns", "tests/host"), is_like_macos=True),
+    *(Cell(f"engine-{name}", ENGINE, engine=name, deselected=OTHERWISE.get(name, ())) for name in ENGINES),
     # Inspect's own packages would change those of the other tests.
     Cell(
         "inspect-0.3",
@@ -203,6 +206,45 @@ def make_engine(python: Path, name: str, folder: Path) -> str:
     return said.stdout.strip()
 
 
+def engine_on(name: str, version: str, folder: Path, *, jobs: int) -> str:
+    """What came of the engine's tests on one Hermes and one Python, e.g. `310 passed, 4 skipped (95 s)`."""
+    python = interpreter(version)
+    if python is None:
+        return "skipped: no interpreter"
+    make = "import sys; from pathlib import Path; from hermes_nb.environments import creation, interpreter, lockfile;"
+    make += "locked, base = lockfile.locked(sys.argv[1]), interpreter.inspect(Path(sys.argv[2]));"
+    make += "print(creation.create(locked, base, Path(sys.argv[3])).path)"
+    made = subprocess.run([sys.executable, "-c", make, name, python, folder], capture_output=True, text=True, check=False)
+    if made.returncode:
+        return f"can't be installed: {made.stderr.strip().splitlines()[-1]}"
+    environment = {**os.environ, "HERMES_NB_TEST_ENGINE": made.stdout.strip()}
+    options = ["-q", "-m", "not serial", "-W", "default", "-p", "no:cacheprovider"]
+    options += ["-n", str(jobs), "--dist", "loadfile"] if jobs > 1 else []
+    options += [f"--deselect={test}" for test in OTHERWISE.get(name, ())]
+    command = [sys.executable, "-m", "pytest", *options, *ENGINE]
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    for line in ran.stdout.splitlines():
+        if line.startswith(("FAILED", "ERROR")):
+            print(f"{name}, Python {version}: {line}", file=sys.stderr)
+    found = re.search(r"((?:\d+ \w+, )*\d+ \w+)(?:, \d+ warnings?)? in ([\d.]+)s", ran.stdout)
+    return f"{found[1]} ({float(found[2]):.0f} s)" if found else f"no result: {ran.stdout[-200:]!r}"
+
+
+def engines(chosen: Sequence[str], *, jobs: int) -> int:
+    """Print the engine's tests by Hermes and Python, a cell at a time; 1 when one failed."""
+    results = {}
+    with tempfile.TemporaryDirectory(prefix="hermes-nb-engines-") as folder:
+        for name in ENGINES:
+            for version in PYTHONS:
+                if not chosen or name in chosen or f"{name}-py{version}" in chosen:
+                    results[name, version] = engine_on(name, version, Path(folder), jobs=jobs)
+                    print(f"{name}, Python {version}: {results[name, version]}", file=sys.stderr, flush=True)
+    print(f"| Hermes | {' | '.join(f'Python {version}' for version in PYTHONS)} |\n|{'---|' * (len(PYTHONS) + 1)}")
+    for name in dict.fromkeys(name for name, _ in results):
+        print(f"| {name} | {' | '.join(results.get((name, version), '') for version in PYTHONS)} |")
+    return int(any("failed" in result or "error" in result or "can't" in result for result in results.values()))
+
+
 def run(cell: Cell) -> str:
     """What came of a cell: `passed ...`, `failed ...`, `skipped: no interpreter`."""
     python = interpreter(cell.python)
@@ -235,7 +277,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cells", nargs="*", metavar="CELL", help="names; all without any")
     parser.add_argument("--list", action="store_true", help="print the cells and what each pins")
+    parser.add_argument("--engines", action="store_true", help="the engine's tests by Hermes and Python; CELL is a Hermes")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="tests at a time, of --engines (default: 2)")
     options = parser.parse_args()
+    if options.engines:
+        if unknown := set(options.cells) - {*ENGINES, *(f"{name}-py{version}" for name in ENGINES for version in PYTHONS)}:
+            parser.error(
+                f"no Hermes named {', '.join(sorted(unknown))}; known: {', '.join(ENGINES)}, each with -py3.12 etc."
+            )
+        return engines(options.cells, jobs=options.jobs)
     known = {cell.name: cell for cell in CELLS}
     if unknown := set(options.cells) - set(known):
         parser.error(f"no cell named {', '.join(sorted(unknown))}; known: {', '.join(known)}")

@@ -187,6 +187,12 @@ def test_what_was_tried_is_what_the_matrix_tries() -> None:
         assert version in table, cell.name
 
 
+def test_the_tests_that_the_matrix_names_are_there() -> None:
+    matrix = _script("matrix")
+    named = {test.partition("::")[0] for cell in matrix.CELLS for test in (*cell.tests, *cell.deselected)}
+    assert sorted(test for test in named if not (ROOT / test).exists()) == []
+
+
 def test_the_two_commands_come_first() -> None:
     assert README.index("make demo") < README.index("make test") < README.index("%load_ext")
 
