@@ -15,8 +15,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from hermes_nb.errors import ToolArgumentError, ToolError, UsageError
+from hermes_nb.errors import ToolArgumentError, ToolError, ToolRetry, UsageError
 from hermes_nb.host.base import Caller, ToolCall
+from hermes_nb.host.output.traceback_view import TRACEBACK, coloured
 from hermes_nb.model.agent import OFFLINE
 from hermes_nb.model.identifier import new_id
 from hermes_nb.model.status import ANSWERS, TurnStatus
@@ -190,7 +191,10 @@ class ToolDispatch:
         future = turn.context.host.submit(call, self._caller)
 
         def on_done(future: concurrent.futures.Future[ToolOutcome]) -> None:
-            io.soon(self._reply, message, future.result())
+            outcome = future.result()
+            if outcome.status == "error" and outcome.exception is not None:
+                self._show_error(call_id, outcome.exception)
+            io.soon(self._reply, message, outcome)
 
         future.add_done_callback(on_done)
 
@@ -208,6 +212,15 @@ class ToolDispatch:
         if mime_types:
             data["mime_types"] = list(mime_types)
         self._turn.emit("tool.output", data, span_id=span_id)
+
+    def _show_error(self, call_id: str, error: BaseException) -> None:
+        """Give a browser that shows the turn the traceback of a tool's own error."""
+        is_in_place, on_display = (self._caller.extra.get(name) for name in ("is_in_place", "on_display"))
+        if on_display is None or is_in_place is None or not is_in_place():
+            return  # nobody would see it, and it takes a while to make
+        is_own = not isinstance(error, (ToolRetry, ToolArgumentError))
+        if is_own and (text := coloured(error, self._turn.context.masker())):
+            on_display(call_id, {TRACEBACK: text})
 
     def _reply(self, message: ToolCallKeys, outcome: ToolOutcome) -> None:
         self.values[message["call_id"]] = outcome.value

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from hermes_nb.views._input import Source, folder_of, has_several_turns, stories
-from hermes_nb.views._row_text import Detail
+from hermes_nb.views._row_text import Detail, with_traceback
 from hermes_nb.views._steps import Planned, Step, model_calls, more, plan_steps
 from hermes_nb.views.rows import MAX_CHARS
 
@@ -43,7 +43,11 @@ class Listing:
 
 
 def listing(
-    source: Source, *, max_rows: int | None = MAX_ROWS, pictures: Mapping[str, Sequence[str]] | None = None
+    source: Source,
+    *,
+    max_rows: int | None = MAX_ROWS,
+    pictures: Mapping[str, Sequence[str]] | None = None,
+    tracebacks: Mapping[str, str] | None = None,
 ) -> Listing:
     """The entries of a log.
 
@@ -51,6 +55,7 @@ def listing(
         source: Events, or a folder.
         max_rows: Beyond this number the middle is left out, and a row says how much; None for all.
         pictures: What calls displayed, by span: data URIs.
+        tracebacks: What calls raised, by span, with colours of a terminal.
     """
     folder = folder_of(source)
     told = stories(folder)
@@ -62,7 +67,7 @@ def listing(
         planned[head:tail] = [tail - head]
     # So much of each text that all together stay bounded.
     max_chars = min(MAX_CHARS, MAX_OPENED_CHARS // max(2 * len(planned), 1))
-    return Listing([_made(one, max_chars, pictures or {}) for one in planned], model_calls(folder.spans()))
+    return Listing([_made(one, max_chars, pictures or {}, tracebacks or {}) for one in planned], model_calls(folder.spans()))
 
 
 def latest_phases(rows: Iterable[R], kind_of: Callable[[R], str]) -> list[R]:
@@ -84,7 +89,9 @@ def latest_phases(rows: Iterable[R], kind_of: Callable[[R], str]) -> list[R]:
     return kept
 
 
-def _made(one: Planned | int, max_chars: int, pictures: Mapping[str, Sequence[str]]) -> Step | Prose:
+def _made(
+    one: Planned | int, max_chars: int, pictures: Mapping[str, Sequence[str]], tracebacks: Mapping[str, str]
+) -> Step | Prose:
     if isinstance(one, int):
         return more(one, "rows")
     if one.make is None:
@@ -92,4 +99,6 @@ def _made(one: Planned | int, max_chars: int, pictures: Mapping[str, Sequence[st
     step = one.make(max_chars)
     if shown := [uri for span in one.spans for uri in pictures.get(span.span_id, ())]:
         step["pictures"] = shown
+    if step["kind"] == "call" and one.spans and (text := tracebacks.get(one.spans[0].span_id)):
+        step["details"] = with_traceback(step["details"], text)
     return step

@@ -7,6 +7,7 @@ from typing import NotRequired, TypedDict
 
 from hermes_nb.model.format import format_tokens
 from hermes_nb.model.span import Span
+from hermes_nb.views._ansi import runs
 from hermes_nb.views._call import pretty, table
 from hermes_nb.views.rows import valid
 
@@ -15,13 +16,14 @@ _FIGURE = re.compile(r"^<Figure size \S+ with .*>\n?", re.MULTILINE)
 
 
 class Detail(TypedDict):
-    """What a row shows when it is opened: one of a text, a table, or pairs.
+    """What a row shows when it is opened: one of a text, a table, or pairs. `runs` is a text with colours.
 
     `rest` counts what is left out: characters of a text, rows of a table.
     """
 
     label: str
     text: NotRequired[str]
+    runs: NotRequired[list[tuple[str, str]]]
     rest: NotRequired[int]
     columns: NotRequired[list[str]]
     rows: NotRequired[list[list[str]]]
@@ -57,6 +59,19 @@ def text_detail(label: str, text: str, max_chars: int, n_chars: int | None = Non
 def token_text(span: Span) -> str:
     sent, got = span.usage.get("input_tokens"), span.usage.get("output_tokens")
     return "" if sent is None and got is None else format_tokens(sent, got, cached=span.usage.get("cache_read_tokens"))
+
+
+def with_traceback(details: list[Detail], text: str) -> list[Detail]:
+    """The details of a call that raised, with its traceback in place of its message.
+
+    Args:
+        details: What the row opens to.
+        text: The traceback, with colours of a terminal.
+    """
+    shown = runs(text)
+    whole = "".join(part for _, part in shown)
+    first: Detail = {"label": "Traceback", "text": whole, "runs": shown, "rest": 0}
+    return [first, *(detail for detail in details if detail["label"] != "Error")]
 
 
 def cut(text: str, limit: int = MAX_SUMMARY_CHARS) -> str:

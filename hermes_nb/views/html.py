@@ -55,6 +55,11 @@ color:inherit;padding:0;border:none;white-space:nowrap}
 font-family:var(--jp-code-font-family,ui-monospace,monospace);font-size:.93em;line-height:1.45;color:inherit;\
 background:var(--jp-layout-color2,rgba(128,128,128,.12))}
 .hnb.hnb .hnb-detail pre{white-space:pre-wrap}
+.hnb .hnb-ink-bad{color:var(--jp-error-color1,#c2321f)}
+.hnb .hnb-ink-good{color:var(--jp-success-color1,#2e7d32)}
+.hnb .hnb-ink-link{color:var(--jp-content-link-color,#0072b2)}
+.hnb .hnb-ink-meta{color:var(--jp-mirror-editor-string-color,#8a5a00)}
+.hnb .hnb-ink-mark{background:var(--jp-warn-color2,#ffe08a);color:#000}
 .hnb.hnb pre code{background:none;padding:0;border:none;color:inherit;white-space:inherit;font-size:1em}
 .hnb.hnb p code,.hnb.hnb li code,.hnb.hnb .hnb-answer td code{background:var(--jp-layout-color2,rgba(128,128,128,.12));\
 color:inherit;padding:1px 4px;border-radius:2px;font-size:.93em}
@@ -168,9 +173,15 @@ def _detail(detail: Detail) -> str:
         body = _grid(detail["columns"], detail.get("rows", []))
         body += f'<div class="hnb-dim">{rest:,} more rows</div>' if rest else ""
     else:
-        body = f"<pre>{_escape(detail.get('text', ''))}</pre>"
+        text = "".join(map(_run, detail["runs"])) if "runs" in detail else _escape(detail.get("text", ""))
+        body = f"<pre>{text}</pre>"
         body += f'<div class="hnb-dim">{rest:,} more characters</div>' if rest else ""
     return f'<div class="hnb-detail">{label}{body}</div>\n'
+
+
+def _run(run: tuple[str, str]) -> str:
+    kind, text = run
+    return f'<span class="hnb-ink-{kind}">{_escape(text)}</span>' if kind else _escape(text)
 
 
 def _grid(columns: list[str], rows: list[list[str]]) -> str:

@@ -77,7 +77,7 @@ def matches(span: Span, words: Sequence[str]) -> bool:
 
 
 def _facts(span: Span) -> list[tuple[str, str]]:
-    began = datetime.fromtimestamp(span.start_unix_s, UTC)
+    began = datetime.fromtimestamp(span.start_unix_s, UTC).astimezone()
     if span.replayed:
         took = "replayed from the recording: nothing was sent, nothing was paid"
     elif span.duration_ms is None:
@@ -88,7 +88,7 @@ def _facts(span: Span) -> list[tuple[str, str]]:
     asked = span.kind in ("model", "turn") and not span.replayed and not span.is_running
     return [
         ("duration", took),
-        ("started", began.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"),
+        ("started", began.strftime("%Y-%m-%d %H:%M:%S %Z")),
         ("outcome", "" if span.outcome == "completed" else span.outcome),
         ("reason", span.reason),
         ("agent", span.agent if span.agent != span.name else ""),

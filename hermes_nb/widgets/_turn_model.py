@@ -22,7 +22,7 @@ from hermes_nb.views._bundle import bundle
 from hermes_nb.views._call import count
 from hermes_nb.views._input import Story, stories
 from hermes_nb.views._listing import MAX_ROWS, Listing, latest_phases, listing
-from hermes_nb.views._row_text import Detail
+from hermes_nb.views._row_text import Detail, with_traceback
 from hermes_nb.views._steps import Planned, Step, model_calls, more, plan_steps
 from hermes_nb.views._total import foot_line, totals
 from hermes_nb.views.rows import MAX_CHARS, valid
@@ -37,10 +37,11 @@ MAX_PICTURES = 20
 
 @dataclass(slots=True)
 class _Made:
-    """What was made of a planned row, and what else it was made of: how many pictures, and whether nothing is asked."""
+    """What was made of a planned row, and what else it was made of: how many pictures, whether a
+    traceback, and whether nothing is asked."""
 
     planned: Planned
-    state: tuple[int, bool]
+    state: tuple[int, bool, bool]
     item: Item
 
     def is_of(self, planned: Planned) -> bool:
@@ -66,6 +67,7 @@ class TurnModel:
         self._folder = Folder()
         self._requests: dict[str, dict[str, Any]] = {}
         self._pictures: dict[str, list[str]] = {}
+        self._tracebacks: dict[str, str] = {}
         self._made: dict[str, _Made] = {}
         self._items: dict[str, Item] = {}
         self._head: dict[str, Any] = {}
@@ -84,11 +86,19 @@ class TurnModel:
             self._pictures.setdefault(span_id, []).append(uri)
             return True
 
+    def add_traceback(self, span_id: str, text: str) -> None:
+        """Take the traceback of a tool call that raised, with colours of a terminal."""
+        with self._lock:
+            if len(self._tracebacks) < MAX_PICTURES:
+                self._tracebacks[span_id] = text
+
     def bundle(self) -> dict[str, str]:
-        """The static forms by MIME type, with the pictures in their rows; {} where there are none of those."""
+        """The static forms by MIME type, with pictures and tracebacks in their rows; {} where there are none of those."""
         with self._lock:
             self._drain()
-            return bundle(self._folder, pictures=self._pictures) if self._pictures else {}
+            if not self._pictures and not self._tracebacks:
+                return {}
+            return bundle(self._folder, pictures=self._pictures, tracebacks=self._tracebacks)
 
     def whole(self) -> dict[str, Any]:
         """All that is shown: head, and items with their names in order."""
@@ -117,7 +127,11 @@ class TurnModel:
         with self._lock:
             self._drain()  # and no more: what the browser was told is not what this is made of
             prompts = (span.prompt for span in self._folder.spans() if span.kind == "turn")
-            return next(prompts, "") or self._prompt, listing(self._folder, pictures=self._pictures), totals(self._folder)
+            return (
+                next(prompts, "") or self._prompt,
+                listing(self._folder, pictures=self._pictures, tracebacks=self._tracebacks),
+                totals(self._folder),
+            )
 
     def detail(self, name: str) -> dict[str, Any] | None:
         """What a row opens to, with more of each text than travels with it; None for a row without one."""
@@ -125,7 +139,7 @@ class TurnModel:
             made = self._made.get(name)
             if made is None or made.planned.make is None:
                 return None
-            step = made.planned.make(MAX_CHARS)
+            step = self._told(made.planned, made.planned.make(MAX_CHARS))
             facts: list[Detail] = []
             if step["kind"] in ("call", "agent"):
                 pairs = [(label, text) for label, text in detail(made.planned.spans[0], max_chars=0)["facts"]]
@@ -170,17 +184,27 @@ class TurnModel:
         """A row as data: the one made before, where neither its spans nor what belongs to them changed."""
         request = self._request_of(planned)
         n_pictures = sum(len(self._pictures.get(span.span_id, ())) for span in planned.spans)
-        state = (n_pictures, request is None)
+        traceback = planned.kind == "step" and bool(planned.spans) and planned.spans[0].span_id in self._tracebacks
+        state = (n_pictures, traceback, request is None)
         known = self._made.get(name)
         if known is not None and planned.spans and known.state == state and known.is_of(planned):
             return known.item
         item = _shown(planned)
+        if traceback:
+            item = {**item, "details": self._told(planned, {**item})["details"]}  # type: ignore[typeddict-item]
         if request is not None:
             item["ask"] = _ask(request)
         if n_pictures:
             item["pictures"] = [uri for span in planned.spans for uri in self._pictures.get(span.span_id, ())]
         self._made[name] = _Made(planned, state, item)
         return item
+
+    def _told(self, planned: Planned, step: Step) -> Step:
+        """The row of a call, with its traceback where there is one."""
+        text = self._tracebacks.get(planned.spans[0].span_id) if planned.spans else None
+        if text is not None and step["kind"] == "call":
+            step["details"] = with_traceback(step["details"], text)
+        return step
 
     def _request_of(self, planned: Planned) -> dict[str, Any] | None:
         span = planned.spans[0] if planned.spans else None

@@ -16,6 +16,7 @@ from hermes_nb._require import require
 from hermes_nb.api._session_choice import session_of
 from hermes_nb.errors import HermesNbError
 from hermes_nb.host.execution.timer import Timer
+from hermes_nb.host.output.traceback_view import TRACEBACK
 from hermes_nb.model.event import Event
 from hermes_nb.turns.request import TurnRequest
 from hermes_nb.widgets import _action
@@ -353,6 +354,11 @@ class _ChatSink:
 
     def on_display(self, call_id: str, data: Mapping[str, Any]) -> bool:
         """Show what a tool displays in its row; in its row alone where it is nothing but a picture."""
+        if TRACEBACK in data:
+            if self._pane is not None:
+                self._pane.add_traceback(call_id, str(data[TRACEBACK]))
+                self._chat._line.changed(self._pane)
+            return False
         uri = picture(data)
         if uri is None or self._pane is None or not self._pane.add_picture(call_id, uri):
             return False

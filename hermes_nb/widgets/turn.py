@@ -18,6 +18,7 @@ from hermes_nb.host.client import is_headless, replaces_outputs
 from hermes_nb.host.execution.timer import Timer
 from hermes_nb.host.output.bandwidth import Bandwidth
 from hermes_nb.host.output.display_sink import WAITING, DisplaySink, KernelOutlet
+from hermes_nb.host.output.traceback_view import TRACEBACK
 from hermes_nb.model.event import Event
 from hermes_nb.widgets import _action
 from hermes_nb.widgets._channel import WidgetChannel
@@ -119,6 +120,11 @@ class TurnSink:
 
     def on_display(self, call_id: str, data: Mapping[str, Any]) -> bool:
         """Show what a tool displays in its row; in its row alone where it is nothing but a picture."""
+        if TRACEBACK in data:
+            if self._plain is None:
+                self._pane.add_traceback(call_id, str(data[TRACEBACK]))
+                self._line.changed(self._pane)
+            return False
         uri = picture(data)
         if uri is None or self._plain is not None or not self._pane.add_picture(call_id, uri):
             return False

@@ -187,3 +187,14 @@ def test_a_bundle_is_valid_utf8() -> None:
     events = [Event.from_dict(e.to_dict()) for e in ALL["unicode"]()]
     for value in bundle(events).values():
         value.encode()
+
+
+def test_a_bare_address_is_a_link_without_the_sentence_around_it() -> None:
+    text = "See https://x.example/a_b(c), (https://y.example/). `https://z.example` [go](https://w.example) https:// javascript://x"
+    made = to_html(text)
+    assert re.findall(r'<a href="([^"]*)" rel="noopener noreferrer nofollow" target="_blank">(.*?)</a>', made) == [
+        ("https://x.example/a_b(c)", "https://x.example/a_b(c)"),
+        ("https://y.example/", "https://y.example/"),
+        ("https://w.example", "go"),
+    ]
+    assert made.count("<a ") == 3

@@ -11,6 +11,7 @@ import pytest
 
 from hermes_nb.host.output.bandwidth import Bandwidth
 from hermes_nb.host.output.display_sink import WAITING
+from hermes_nb.host.output.traceback_view import TRACEBACK
 from hermes_nb.views._bundle import bundle
 from hermes_nb.widgets._comm import VIEW
 from hermes_nb.widgets._picture import picture
@@ -235,3 +236,21 @@ def test_pictures_are_data_and_never_markup() -> None:
     assert svg.startswith("data:image/svg+xml;base64,")
     assert "<" not in svg
     assert picture({"text/html": "<b>x</b>"}) is None
+
+
+def test_a_tool_that_raised_shows_its_traceback_in_its_row_live_and_saved(rig: Rig) -> None:
+    log = Log()
+    log.turn("Sum the revenue.")
+    log.tool("c1", "broken", "{}", '{"error": "KeyError"}', status="error", error="'revenue'", error_type="KeyError")
+    log.done("There is none.", ms=100, n_models=0, n_tools=1)
+    rig.hear(t="ready", keeps=True)
+    rig.feed(*log.events[:-1])
+    text = "\x1b[36mCell\x1b[39m In[1], line 3\n\x1b[31mKeyError\x1b[39m: '<b>'\x1b]0;title\x07"
+    assert not rig.sink.on_display("c1", {TRACEBACK: text})
+    item = next(item for _, item in rig.sink._pane.whole()["items"] if item["kind"] == "call")
+    assert [detail["label"] for detail in item["details"]] == ["Traceback", "What the model received"]
+    assert item["details"][0]["runs"] == [("link", "Cell"), ("", " In[1], line 3\n"), ("bad", "KeyError"), ("", ": '<b>'")]
+    rig.feed(log.events[-1])
+    rig.sink.finish(bundle(log.events))
+    saved = rig.sink._line.view.static["text/html"]
+    assert '<span class="hnb-ink-bad">KeyError</span>: &#x27;&lt;b&gt;&#x27;</pre>' in saved

@@ -264,13 +264,14 @@ test("filters are by kind, agent and status, and together", () => {
   assert.deepEqual(shown({}), [0, 1, 2, 3]);
 });
 
-test("the slowest is a step: no turn, no agent, nothing that still runs", () => {
+test("the slowest is a step: no turn, no agent, no person that is waited for, nothing that still runs", () => {
   const log = logOf([
     { start: 0, length: 90, kind: "turn" },
     { start: 1, length: 80, kind: "agent" },
     { start: 2, length: 3, kind: "tool" },
     { start: 3, length: 4, kind: "model" },
     { start: 4, kind: "tool", status: "running" },
+    { start: 5, length: 70, kind: "wait" },
   ]);
   assert.equal(log.slowest(), 3);
 });

@@ -115,3 +115,19 @@ test("what is half written is held back while it streams, and shown when it is o
   prose.set("a **b", false);
   assert.equal(prose.element.textContent.trim(), "a **b");
 });
+
+test("a bare address is a link, without the sentence around it; code and links are left alone", () => {
+  const text =
+    "See https://x.example/a_b(c), (https://y.example/). `https://z.example` [go](https://w.example) https:// javascript://x";
+  const links = [...prose(text).querySelectorAll("a")].map(a => [a.getAttribute("href"), a.textContent, a.rel]);
+  const rel = "noopener noreferrer nofollow";
+  assert.deepEqual(links, [
+    ["https://x.example/a_b(c)", "https://x.example/a_b(c)", rel],
+    ["https://y.example/", "https://y.example/", rel],
+    ["https://w.example", "go", rel],
+  ]);
+  assert.match(
+    prose(text).textContent,
+    /^See https:\/\/x.example\/a_b\(c\), \(https:\/\/y.example\/\)\. https:\/\/z.example go https:/,
+  );
+});

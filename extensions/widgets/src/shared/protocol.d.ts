@@ -79,6 +79,7 @@ export interface Item extends Step {
 export interface Detail {
   label: string;
   text?: string;
+  runs?: [string, string][];
   rest?: number;
   columns?: string[];
   rows?: string[][];

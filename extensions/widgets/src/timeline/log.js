@@ -401,11 +401,11 @@ export class Log {
     return Math.max(made.width, this.live && made.blocks.length ? this.x(this.now()) : 0);
   }
 
-  // The step that took longest; turns and delegated agents hold others and are no steps.
+  // The step that took longest; turns and delegated agents hold others and are no steps, and a person who is waited for is not slow.
   slowest() {
     if (this._slowestOf === this.version) return this._slowest;
     const { shown } = this.layout(),
-      isStep = this.kinds.map(kind => kind !== "turn" && kind !== "agent");
+      isStep = this.kinds.map(kind => kind !== "turn" && kind !== "agent" && kind !== "wait");
     let best = -1,
       most = 0;
     for (let k = 0; k < shown.length; k++) {

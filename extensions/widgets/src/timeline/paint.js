@@ -431,7 +431,7 @@ export class Painter {
     return width;
   }
 
-  // Errors get a mark whatever their size; the slowest step a flag; the selected one a frame.
+  // Errors get a mark whatever their size; the slowest step and the selected one a frame.
   _marks(made, view) {
     const c = this.context,
       { log, theme } = this,
@@ -473,22 +473,11 @@ export class Painter {
       c.strokeStyle = theme.ink;
       c.lineWidth = 2;
       c.strokeRect(slowBox.x - 1, slowBox.y + 2, slowBox.w + 2, ROW - 4);
-      const text = `◀ slowest ${formatSeconds(log.seconds(slow))}`,
-        wide = this._textWidth(text) + 10;
-      const visible = Math.max(slowBox.x, this.gutter);
-      if (slowBox.w < this._textWidth(`${log.nameOf(slow)} ${formatSeconds(log.seconds(slow))}`) + 12) {
-        const x = Math.min(slowBox.x + slowBox.w + 5, this.width - wide - 2);
-        c.fillStyle = theme.ink;
-        c.fillRect(x, slowBox.y + 3, wide, ROW - 6);
-        c.fillStyle = theme.paper;
-        c.fillText(text, x + 5, slowBox.y + ROW / 2 + 0.5);
-      } else if (Math.min(slowBox.x + slowBox.w, this.width) - visible > 2 * wide) {
-        const x = Math.min(slowBox.x + slowBox.w, this.width - 4) - 72;
-        c.fillStyle = theme.ink;
-        c.fillRect(x, slowBox.y + 4, 66, ROW - 8);
-        c.fillStyle = theme.paper;
-        c.fillText("★ slowest", x + 5, slowBox.y + ROW / 2 + 0.5);
-      }
+      // A mark beside the lane's name, where it covers no bar.
+      c.fillStyle = theme.paper;
+      c.fillRect(this.gutter - 15, slowBox.y + 2, 14, ROW - 4);
+      c.fillStyle = theme.ink;
+      c.fillText("▲", this.gutter - 13, slowBox.y + ROW / 2 + 0.5);
     }
     for (const [i, colour] of [
       [view.hovered, theme.dim],

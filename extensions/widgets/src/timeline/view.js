@@ -346,9 +346,8 @@ export class View {
         ),
       );
     }
-    this.errorButton.disabled = this.errors === 0;
-    this.errorButton.textContent =
-      this.errors > 1 ? `Next error (${this.errors.toLocaleString("en")})` : this.errors ? "Go to error" : "No error";
+    this.errorButton.hidden = this.errors === 0;
+    this.errorButton.textContent = this.errors > 1 ? `Next error (${this.errors.toLocaleString("en")})` : "Go to error";
     this.followButton.hidden = !log.live && !this.shared.wasEverLive;
     this.followButton.disabled = !log.live;
   }

@@ -48,8 +48,13 @@ function pairsTable(pairs) {
   return element("table", { class: "hnbr-grid hnbr-pairs" }, element("tbody", {}, ...rows));
 }
 
+/** @param {[string, string]} run a kind of colour, and its text */
+function inked([kind, text]) {
+  return kind ? element("span", { class: `hnbr-ink-${kind}` }, text) : text;
+}
+
 /** @param {import("../shared/protocol").Detail} detail */
-export function detailBlock({ label, text, pairs, columns, rows, rest }) {
+export function detailBlock({ label, text, runs, pairs, columns, rows, rest }) {
   const left = n =>
     element("div", { class: "hnbr-dim" }, `${n.toLocaleString("en")} more ${columns ? "rows" : "characters"}`);
   const isTechnical = label === "Technical";
@@ -61,7 +66,7 @@ export function detailBlock({ label, text, pairs, columns, rows, rest }) {
           { class: "hnbr-scroll", tabindex: "0", role: "region", "aria-label": label || "Table" },
           grid(columns, rows ?? []),
         )
-      : element("pre", { tabindex: "0", "aria-label": label || "Text" }, text ?? "");
+      : element("pre", { tabindex: "0", "aria-label": label || "Text" }, ...(runs ? runs.map(inked) : [text ?? ""]));
   if (isTechnical)
     return element("details", { class: "hnbr-technical" }, element("summary", { class: "hnbr-label" }, label), body);
   return element(
