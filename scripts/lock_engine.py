@@ -22,6 +22,7 @@ def main(requirement: str) -> None:
     from hermes_nb.environments import package_index
 
     environment = {**os.environ, **package_index.uv_environment(package_index.pip_settings(), os.environ)}
+    environment.pop("UV_FIND_LINKS", None)  # of a folder of wheels only its own hashes would be taken, of one Python
     command = [uv.find_uv_bin(), "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", "3.11"]
     command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "-"]
     made = subprocess.run(command, input=requirement, env=environment, capture_output=True, text=True, check=True).stdout

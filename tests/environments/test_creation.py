@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,3 +100,10 @@ def test_venv_and_pip_do_where_uv_is_missing(engines: Path, monkeypatch: pytest.
     engine = discovery.install(lockfile.locked(), said.append)
     assert creation.facts(engine.interpreter.path.parents[1])["made_by"] == "pip"
     assert any("uv would be quicker" in text for text in said)
+
+
+@pytest.mark.parametrize("name", ["hermes-agent-0.19.0", "hermes-agent-0.18.2", "async-hermes-agent-0.20.4.1"])
+def test_a_list_has_the_hashes_of_every_file_of_a_release_not_of_those_of_one_python(name: str) -> None:
+    entries = re.split(r"^(?=\w)", lockfile.locked(name).text(), flags=re.MULTILINE)[1:]
+    assert len(entries) > 60
+    assert [entry.split()[0] for entry in entries if entry.count("--hash=") < 2] == []
