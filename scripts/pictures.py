@@ -1,4 +1,5 @@
-"""Pictures of what a turn looks like: each state, light and dark, at 480, 900 and 1400 px, live and saved side by side.
+"""Pictures of what a turn looks like: each state, light, dark and in high contrast, at 480, 900 and 1400 px, live and
+saved side by side.
 
     make pictures                              # all, into screenshots/pictures
     python scripts/pictures.py parallel -w 480 # some
@@ -29,7 +30,7 @@ from tests.browser.nbcheck import Browser, Notebook  # noqa: E402
 from tests.browser.test_run import write_notebook  # noqa: E402
 
 WIDTHS = (480, 900, 1400)
-THEMES = ("light", "dark")
+THEMES = ("light", "dark", "dark-high-contrast")
 OUT = ROOT / "screenshots" / "pictures"
 NAME = "pictures.ipynb"
 SETUP = '''\
@@ -209,10 +210,11 @@ class Pictures:
     def _shoot(self, notebook: Notebook, at: int, name: str, form: str) -> None:
         page = notebook.page
         for theme in THEMES:
-            notebook.command("apputils:change-theme", theme=f"JupyterLab {theme.title()}")
-            light = str(theme == "light").lower()
+            name_there = f"JupyterLab {theme.replace('-', ' ').title()}"
+            notebook.command("apputils:change-theme", theme=name_there)
             notebook.wait_for(
-                f"() => document.body.dataset.jpThemeLight === '{light}' && !document.getElementById('jupyterlab-splash')",
+                f"() => document.body.dataset.jpThemeName === '{name_there}'"
+                " && !document.getElementById('jupyterlab-splash')",
                 theme,
                 timeout_s=30,
             )
