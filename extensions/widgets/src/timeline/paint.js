@@ -473,12 +473,8 @@ export class Painter {
       c.strokeStyle = theme.ink;
       c.lineWidth = 2;
       c.strokeRect(slowBox.x - 1, slowBox.y + 2, slowBox.w + 2, ROW - 4);
-      // A mark beside the lane's name, where it covers no bar.
-      c.fillStyle = theme.paper;
-      c.fillRect(this.gutter - 15, slowBox.y + 2, 14, ROW - 4);
-      c.fillStyle = theme.ink;
-      c.fillText("▲", this.gutter - 13, slowBox.y + ROW / 2 + 0.5);
     }
+    this.slowAt = slowBox ? slowBox.y + ROW / 2 : undefined;
     for (const [i, colour] of [
       [view.hovered, theme.dim],
       [view.selected, theme.focus],
@@ -525,9 +521,14 @@ export class Painter {
       const isHead = lane.place === 0;
       c.font = `${isHead ? "600 " : ""}12px ${theme.font}`;
       c.fillStyle = theme.ink;
-      c.fillText(this._fit(lane.label, this.gutter - 18 - (isHead ? 0 : 8)), isHead ? 8 : 16, y);
+      c.fillText(this._fit(lane.label, this.gutter - 24 - (isHead ? 0 : 8)), isHead ? 8 : 16, y);
     });
     c.font = `12px ${theme.font}`;
+    if (this.slowAt !== undefined && this.slowAt > TOP) {
+      // The slowest step has its mark beside the lane's name, where it covers no bar.
+      c.fillStyle = theme.ink;
+      c.fillText("▲", this.gutter - 14, this.slowAt + 0.5);
+    }
     c.fillStyle = theme.grid;
     c.fillRect(this.gutter - 1, TOP, 1, this.height);
   }
