@@ -61,6 +61,7 @@ WORKER_VARIABLES = frozenset(
 
 
 # What an installer of packages may inherit besides: the settings of pip and uv, and where their caches are.
+CONTAINER_PREFIXES = ("DOCKER_", "CONTAINER_", "CONTAINERS_", "XDG_", "REGISTRY_")
 INSTALLER_PREFIXES = ("PIP_", "UV_", "XDG_")
 
 # In the order in which Hermes 0.19 looks for a proxy, for http and https alike.
@@ -176,6 +177,11 @@ def worker_environment(extra: Mapping[str, str] = {}) -> dict[str, str]:
         names = list(dict.fromkeys([*(n.strip() for n in names if n.strip()), *_LOOPBACK]))
         kept["NO_PROXY"] = kept["no_proxy"] = "*" if "*" in names else ",".join(names)  # urllib knows `*` alone
     return kept
+
+
+def container_environment() -> dict[str, str]:
+    """The environment of docker or podman: the worker's allow-list, and their own settings."""
+    return worker_environment({k: v for k, v in os.environ.items() if k.startswith(CONTAINER_PREFIXES)})
 
 
 def installer_environment() -> dict[str, str]:

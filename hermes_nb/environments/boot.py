@@ -1,15 +1,17 @@
 """Starts a worker in an interpreter that has no hermes_nb: `python -P -c BOOT ARGUMENTS`.
 
 Standard input and output are the wire. The first line read is `{"size": bytes, "sha256": hex, "magic": hex, "entry":
-module}`, then comes the archive (see `source`). It is checked and put into an importer that reads it from memory. The engine
-then runs on copies of the two descriptors; what is printed goes to standard error. No file is written and nothing is
-installed.
+module, "environment": variables}`, then comes the archive (see `source`). It is checked and put into an importer that reads
+it from memory. The engine then runs on copies of the two descriptors; what is printed goes to standard error. No file is
+written and nothing is installed.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from hermes_nb.environments import source
 
@@ -27,7 +29,7 @@ def _boot():
         return b"".join(parts)
     head = b""
     while not head.endswith(b"\\n"): head += take(1)
-    told = json.loads(head); data = take(told["size"])
+    told = json.loads(head); data = take(told["size"]); os.environ.update(told.get("environment") or {})
     if hashlib.sha256(data).hexdigest() != told["sha256"]: sys.exit("hermes_nb: the engine was damaged on its way")
     if sys.version_info < (3, 11): sys.exit("hermes_nb: Python 3.11 or newer is needed, this is " + sys.version.split()[0])
     packed = zipfile.ZipFile(io.BytesIO(data)); names = set(packed.namelist())
@@ -60,15 +62,23 @@ _boot()
 WORKER = "hermes_nb.engine.__main__"
 
 
-def preamble(*, python: tuple[int, int], entry: str = WORKER) -> bytes:
+def preamble(*, python: tuple[int, int], entry: str = WORKER, environment: Mapping[str, str] = {}) -> bytes:
     """Return what is written to the worker's standard input before the first message: the head line and the archive.
 
     Args:
         python: The worker's Python; one of this kernel's version gets compiled modules too.
         entry: The module of the archive whose `main` runs.
+        environment: Variables that the worker sets before anything is imported.
     """
     import sys
 
     data = source.archive(with_code=python == sys.version_info[:2])
-    head = {"size": len(data), "sha256": source.digest(data), "magic": importlib.util.MAGIC_NUMBER.hex(), "entry": entry}
+    head: dict[str, Any] = {
+        "size": len(data),
+        "sha256": source.digest(data),
+        "magic": importlib.util.MAGIC_NUMBER.hex(),
+        "entry": entry,
+    }
+    if environment:
+        head["environment"] = dict(environment)
     return json.dumps(head).encode() + b"\n" + data

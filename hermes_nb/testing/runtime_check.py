@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from hermes_nb.engine import wire
 from hermes_nb.errors import WorkerDiedError
 from hermes_nb.model.toolspec import ToolSpec
-from hermes_nb.runtimes._base import Runtime, WorkerConnection, WorkerFiles
+from hermes_nb.runtimes._base import Runtime, WorkerConnection, WorkerFiles, shares_disk
+from hermes_nb.workers import wire_journal
 
 if TYPE_CHECKING:
     from hermes_nb.model.message import WorkerMessage
@@ -84,7 +85,9 @@ class _Worker:
 
     def __init__(self, runtime: Runtime, folder: Path, producer: str, name: str) -> None:
         self.name, self._runtime = name, runtime
-        self.place = WorkerFiles(producer, folder / "home", folder / "journal.sqlite", folder / "worker.log", folder)
+        self.place = WorkerFiles(
+            producer, folder / "home", folder / "journal.sqlite", folder / "worker.log", folder, shares_disk(runtime)
+        )
         self.connection: WorkerConnection
         self.messages: list[dict[str, Any]] = []
         self.ends: list[tuple[str, int]] = []  # (reason, messages before it)
@@ -92,8 +95,9 @@ class _Worker:
         self._changed = asyncio.Event()
 
     async def __aenter__(self) -> _Worker:
-        opened = self._runtime.open(self.place, on_message=self._on_message, on_end=self._on_end)
-        self.connection = await self.within(opened, "open() does not return")
+        on_message, on_end, attach = wire_journal.between(self.place, self._on_message, self._on_end)
+        opened = self._runtime.open(self.place, on_message=on_message, on_end=on_end)
+        self.connection = attach(await self.within(opened, "open() does not return"))
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, *exc_info: object) -> None:

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from hermes_nb.runtimes.process import Process, _Pipes
+from hermes_nb.runtimes._child import ChildPipes
+from hermes_nb.runtimes.process import Process
 from hermes_nb.testing import assert_runtime_conforms
 
 
@@ -35,7 +36,7 @@ async def test_an_end_is_told_once_it_is_one_where_processes_have_no_descriptor(
     process = subprocess.Popen([sys.executable, "-c", last], stdout=subprocess.PIPE, stdin=subprocess.PIPE)
     began_s, ended = time.monotonic(), asyncio.get_running_loop().create_future()
     with process.stdout as there, process.stdin as here:
-        pipes = _Pipes(process, os.dup(there.fileno()), os.dup(here.fileno()), print, ended.set_result)
+        pipes = ChildPipes(process, os.dup(there.fileno()), os.dup(here.fileno()), print, ended.set_result)
     async with asyncio.timeout(10):
         assert await ended == "it exited with status 0"
     assert time.monotonic() - began_s >= least_s
