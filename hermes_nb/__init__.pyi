@@ -24,6 +24,7 @@ from hermes_nb.model.mcp_server import McpHttp as McpHttp
 from hermes_nb.model.mcp_server import McpStdio as McpStdio
 from hermes_nb.model.span import Span as Span
 from hermes_nb.runtimes._base import Runtime as Runtime
+from hermes_nb.runtimes.docker import Docker as Docker
 from hermes_nb.runtimes.process import Process as Process
 from hermes_nb.tool_host.host import ToolHost as ToolHost
 from hermes_nb.tools.decorator import Tool as Tool
@@ -38,6 +39,7 @@ __all__ = [
     "BoundAgent",
     "Case",
     "ContentPart",
+    "Docker",
     "Evaluation",
     "Event",
     "Hermes",

@@ -17,6 +17,7 @@ EXPORTS = {
     "model.mcp_server": ("McpHttp", "McpStdio"),
     "model.span": ("Span",),
     "runtimes._base": ("Runtime",),
+    "runtimes.docker": ("Docker",),
     "runtimes.process": ("Process",),
     "tool_host.host": ("ToolHost",),
     "tools.decorator": ("Tool", "tool"),

@@ -107,7 +107,7 @@ PICTURES = {
         300,
         "Where an agent runs: in a process beside the kernel, behind a protocol, or on a Flyte cluster",
         Box(10, 110, 200, "kernel", "Your notebook", ("agents, functions, data", "one API for every place")),
-        Box(330, 20, 250, "worker", "Process (default)", ("an interpreter with Hermes,", "yours or one made once")),
+        Box(330, 20, 250, "worker", "Process, or Docker", ("an interpreter with Hermes,", "or an image that has one")),
         Box(330, 115, 250, "away", "ACP", ("a program that speaks it;", "its model is its own")),
         Box(330, 210, 250, "away", "Flyte", ("the agent travels:", "spec, functions, versions")),
         Box(650, 20, 240, "disk", "tools run in the notebook", ("main thread, your objects",)),

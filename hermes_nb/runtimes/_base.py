@@ -57,7 +57,7 @@ class WorkerConnection(Protocol):
 class Runtime(Protocol):
     """A place agents can run; implement it to supply another. The dataclass fields are its configuration."""
 
-    def to_dict(self) -> Json:
+    def to_dict(self) -> dict[str, Any]:
         """The configuration as plain data, secrets left out."""
 
     async def open(

@@ -132,7 +132,7 @@ class Docker:
         """Return the runtime that `--on docker:IMAGE` means; `docker` alone takes the default image."""
         return cls(text) if text else cls()
 
-    def to_dict(self) -> Json:
+    def to_dict(self) -> dict[str, Any]:
         """`{"type": "docker", "image": ..., "cpu": ..., "memory": ..., "options": ...}`; variables are left out."""
         told = {"type": "docker", "image": self.image, "cpu": self.cpu, "memory": self.memory}
         return {**told, "options": dict(self.options)}
