@@ -101,6 +101,13 @@ def _is(value: Any, kinds: type | tuple[type, ...]) -> bool:
     return issubclass(type(value), kinds)
 
 
+def _text(value: Any) -> str | None:
+    """A text or a path as text, by the plain types' own code; None for anything else."""
+    if _is(value, str):
+        return str.__str__(value)
+    return PurePath.__str__(value) if _is(value, PurePath) else None
+
+
 def _attributes(value: Any) -> Any:
     """The attributes of an object, without running any code of its own."""
     try:
@@ -138,8 +145,8 @@ def unmoved(home: str, *, ignored: Iterable[Any] = ()) -> Iterator[str]:
             continue
         items = [*dict.keys(container), *dict.values(container)] if _is(container, dict) else list(container)
         for item in items:
-            if _is(item, (str, PurePath)) and home in str(item):
+            if (text := _text(item)) is not None and home in text:
                 owner = next(
                     (m.__name__ for m in list(sys.modules.values()) if getattr(m, "__dict__", None) is container), ""
                 )
-                yield f"{owner or type(container).__name__}: {str(item)[:80]!r}"
+                yield f"{owner or type(container).__name__}: {text[:80]!r}"

@@ -94,7 +94,10 @@ async def test_the_time_limit_counts_while_a_turn_waits_for_another(make: Make) 
     assert len(model.requests) <= 1
 
 
-async def test_the_time_limit_counts_while_the_worker_starts(own: Hermes, make: Make) -> None:
+async def test_the_time_limit_counts_while_the_worker_starts(
+    own: Hermes, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HERMES_NB_TEMPLATE", "0")  # a forked worker is there before the limit
     bound, model = make([Say("never")], on=own)
     assert (await bound.run("question", timeout_s=0.2)).status == "timed_out"
     assert not model.requests

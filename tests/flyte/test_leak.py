@@ -51,14 +51,14 @@ def test_shapes_that_nobody_named_a_secret_do_not_travel(hermes: Hermes, value: 
 
 
 def test_a_password_in_a_data_file_does_not_travel(hermes: Hermes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "shop_rates").mkdir()
-    (tmp_path / "shop_rates" / "__init__.py").write_text("RATE = 1\n")
-    (tmp_path / "shop_rates" / "conf.toml").write_text("[db]\npassword='s3cr3tPassw0rd'\n")
+    (tmp_path / "shop_conf").mkdir()
+    (tmp_path / "shop_conf" / "__init__.py").write_text("RATE = 1\n")
+    (tmp_path / "shop_conf" / "conf.toml").write_text("[db]\npassword='s3cr3tPassw0rd'\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    names = in_notebook("import shop_rates\ndef f() -> int:\n    'F.'\n    return shop_rates.RATE\n")
+    names = in_notebook("import shop_conf\ndef f() -> int:\n    'F.'\n    return shop_conf.RATE\n")
     plan = checked(bound(hermes, tool(names["f"])), Flyte())
 
-    assert [(f.code, f.where) for f in plan.fatal] == [("secret", "Module shop_rates/conf.toml")]
+    assert [(f.code, f.where) for f in plan.fatal] == [("secret", "Module shop_conf/conf.toml")]
 
 
 def test_credentials_in_the_models_address_do_not_travel(hermes: Hermes) -> None:

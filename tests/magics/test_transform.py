@@ -67,7 +67,7 @@ def test_other_calls_stay_as_they_are(source: str) -> None:
 
 def test_waiting_is_known_by_the_sub_command() -> None:
     waiting = [name for name in _subcommand.names() if _subcommand.waits(name)]
-    assert waiting == ["eval", "map", "promote", "resume", "run", "stop"]
+    assert waiting == ["eval", "map", "promote", "resume", "run", "serve", "stop"]
 
 
 BODIES = [
