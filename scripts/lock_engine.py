@@ -1,13 +1,14 @@
 """Write the locked list that engine environments of one Hermes are made from: every package pinned, with its hashes.
 
-    .venv/bin/python scripts/lock_engine.py hermes-agent==0.19.0
+    .venv/bin/python scripts/lock_engine.py 'hermes-agent[mcp]==0.19.0'
 
-The list holds for every platform and for Python 3.11 and newer; it names no index.
+With the extra `mcp` the servers of an agent (`Agent(mcp=[...])`) need no installation of their own. The list holds for every platform and for Python 3.11 and newer; it names no index.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "hermes_nb" / "environments" / "l
 
 
 def main(requirement: str) -> None:
-    """Resolve a requirement such as `hermes-agent==0.19.0` and write its list."""
+    """Resolve a requirement such as `hermes-agent[mcp]==0.19.0` and write its list."""
     import uv
 
     from hermes_nb.environments import package_index
@@ -26,7 +27,8 @@ def main(requirement: str) -> None:
     command = [uv.find_uv_bin(), "pip", "compile", "--quiet", "--universal", "--generate-hashes", "--python-version", "3.11"]
     command += ["--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links", "-"]
     made = subprocess.run(command, input=requirement, env=environment, capture_output=True, text=True, check=True).stdout
-    path = FOLDER / f"{requirement.replace('==', '-')}.txt"
+    plain = re.sub(r"\[.*?\]", "", requirement)
+    path = FOLDER / f"{plain.replace('==', '-')}.txt"
     path.write_text(made, encoding="utf-8")
     print(f"Wrote {path.name}: {made.count('==')} packages.")
 

@@ -42,6 +42,8 @@ def test_four_kernels_at_once_make_one(engines: Path) -> None:
     (one,) = catalog.environments()
     assert one.is_whole
     assert n_hermes(one.python) == lockfile.DEFAULT
+    asked = [str(one.python), "-c", "from importlib.metadata import version; print(version('mcp'))"]
+    assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout == "1.26.0\n"  # Agent(mcp=[...]) works
 
 
 @pytest.mark.parametrize("after_s", [0.05, 0.3, 0.6])
