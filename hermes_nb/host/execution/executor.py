@@ -7,6 +7,7 @@ import contextlib
 import contextvars
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -83,7 +84,10 @@ class LoopLane:
 
         def start() -> None:
             # A task of its own context: what the tool sets stays with the tool.
-            task = loop.create_task(self._run(job), context=job.caller.context.copy())
+            running = self._run(job)
+            task = loop.create_task(running, context=job.caller.context.copy())
+            # A loop that closes now never runs it: then it goes without the warning that nobody awaited it.
+            weakref.finalize(task, running.close).atexit = False
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
