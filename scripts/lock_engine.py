@@ -2,7 +2,8 @@
 
     .venv/bin/python scripts/lock_engine.py 'hermes-agent[mcp]==0.19.0'
 
-With the extra `mcp` the servers of an agent (`Agent(mcp=[...])`) need no installation of their own. The list holds for every platform and for Python 3.11 and newer; it names no index.
+With the extra `mcp` the servers of an agent (`Agent(mcp=[...])`) need no installation of their own. The list holds for every
+platform and for Python 3.11 and newer; it names no index.
 """
 
 from __future__ import annotations

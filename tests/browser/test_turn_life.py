@@ -203,7 +203,7 @@ def test_a_restarted_kernel_leaves_a_clear_state(page: Page) -> None:
     page.run(GONE, Hang("Once upon a time ", "never."))
     page.wait(GONE, "v?.state.answer.includes('Once upon')")
     page.notebook.restart()
-    page.wait(GONE, "v.doing.textContent.includes('is gone')", timeout_s=15)
+    page.wait(GONE, "v.doing.textContent.includes('kernel stopped')", timeout_s=15)
     assert page.js(GONE, "v.stop.hidden && v.retry.hidden && !v.copy.hidden")
     assert page.js(ASK, "v.retry.hidden && v.fork.hidden && !v.copy.hidden")
     assert "Once upon a time" in page.js(GONE, "v.element.innerText")
