@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-import warnings
-from types import SimpleNamespace
 
 import pytest
 
-from hermes_nb.host.execution.executor import LoopLane
 from hermes_nb.host.plain import PlainHost
 from hermes_nb.tools.decorator import tool
 from tests.host.fake_turn import FakeTurn
@@ -95,24 +91,6 @@ async def test_an_async_tool_whose_loop_is_blocked_is_refused(host):
     assert turn.statuses == ["error"]
     assert turn.outcomes[0].error_type == "LoopBlockedError"
     assert "on_which_loop" in turn.outcomes[0].error
-
-
-def test_a_loop_that_closes_before_it_runs_a_tool_leaves_no_warning(host):
-    loop = asyncio.new_event_loop()
-    loop.set_exception_handler(lambda loop, context: None)
-    job = SimpleNamespace(caller=SimpleNamespace(context=contextvars.copy_context()))
-    lane = LoopLane(None, None, None, None)
-    lane.put(job, loop)
-    loop.call_soon(loop.stop)  # behind the start, before the first step
-    loop.run_forever()
-    loop.close()
-    (task,) = lane._tasks
-    assert not task.done()
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        del task, lane
-        gc.collect()
-    assert [str(w.message) for w in warned] == []
 
 
 def test_an_async_tool_without_a_loop_is_refused(host):
