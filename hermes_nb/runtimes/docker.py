@@ -294,8 +294,8 @@ class Docker:
         if self.options.get("network") != "host" and (local := next(filter(_is_local, routes), None)) is not None:
             return (
                 f"The model at {local.get('base_url')} is on this machine's own loopback, which a container does not see."
-                " Let it listen on all addresses and name it by http://host.docker.internal:PORT, or share this machine's"
-                " network: Docker(options={'network': 'host'})."
+                " Share this machine's network, Docker(options={'network': 'host'}), or let the model listen on all of its"
+                " addresses, and name it by this machine's own (host.docker.internal in Docker Desktop)."
             )
         return None
 
